@@ -1,0 +1,54 @@
+/** Opens the storage that the options name and makes a store for each queue. */
+import type { LoggerService } from '@nestjs/common';
+import { IncompatibleStoreError } from '../errors/errors.js';
+import { INTERNAL } from '../options/defaults.js';
+import type { ResolvedOptions, ResolvedQueueOptions } from '../options/resolve-options.js';
+import type { JobStore } from '../store/job-store.js';
+import { MemoryJobStore } from '../store/memory/memory-job-store.js';
+import { RedisConnection } from '../store/redis/connection.js';
+import { RedisJobStore } from '../store/redis/redis-job-store.js';
+
+export interface StoreBackend {
+  createStore(queue: ResolvedQueueOptions): JobStore;
+  close(): Promise<void>;
+}
+
+/**
+ * Waits for the first answer of the store, but not for ever: an app that only enqueues now and then should
+ * not fail to boot because Redis restarts. Until it answers, calls fail with typed errors and readiness is down.
+ * @throws IncompatibleStoreError when the server can never be used
+ */
+export async function openBackend(options: ResolvedOptions, logger: LoggerService): Promise<StoreBackend> {
+  const { connection, connectionGiven, prefix, commandTimeoutMs } = options;
+  if (connection === 'memory') {
+    if (!connectionGiven) {
+      logger.warn(
+        'No connection is configured: jobs are kept in memory and are lost when this process ends. ' +
+          "Set connection: { url: 'redis://…' }, or connection: 'memory' to say that you mean it.",
+      );
+    }
+    return {
+      createStore: ({ name, retention }) => new MemoryJobStore({ queue: name, retention }),
+      close: async () => {},
+    };
+  }
+  const redis = new RedisConnection(connection, {
+    commandTimeoutMs,
+    reconnect: INTERNAL.storeRetry,
+    warn: (message) => logger.warn(message),
+  });
+  try {
+    await redis.open();
+  } catch (error) {
+    if (error instanceof IncompatibleStoreError) {
+      await redis.close();
+      throw error;
+    }
+    const reason = error instanceof Error ? error.message : String(error);
+    logger.error(`${reason} The app starts without it and keeps trying; until then enqueue fails.`);
+  }
+  return {
+    createStore: ({ name: queue, retention }) => new RedisJobStore(redis, { prefix, queue, retention }),
+    close: () => redis.close(),
+  };
+}

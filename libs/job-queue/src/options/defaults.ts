@@ -1,0 +1,92 @@
+/** The only place where a number is chosen. Each says why it is what it is. */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** What users can override; the README's table is checked against it. */
+export const DEFAULTS = {
+  prefix: 'fl',
+  worker: true,
+  /** Kubernetes kills 30 s after SIGTERM; this leaves 5 s for the rest of the app. */
+  shutdownTimeoutMs: 25 * SECOND,
+  commandTimeoutMs: 5 * SECOND,
+  logging: 'text',
+  maintenance: {
+    reapIntervalMs: 5 * SECOND,
+    promoteIntervalMs: 5 * SECOND,
+    pruneIntervalMs: MINUTE,
+  },
+  queue: {
+    name: 'jobs',
+    concurrency: 20,
+    leaseMs: 30 * SECOND,
+    maxAttempts: 5,
+    backoff: { baseDelayMs: SECOND, maxDelayMs: 5 * MINUTE, jitter: 'full' },
+    timeoutMs: 0,
+    abortGraceMs: 5 * SECOND,
+    payloadLimitBytes: 256 * 1024,
+    resultLimitBytes: 256 * 1024,
+    retention: {
+      done: { count: 10_000, ageMs: DAY },
+      cancelled: { count: 10_000, ageMs: DAY },
+      /** Dead jobs wait for a person, who may be on holiday. */
+      dead: { count: 100_000, ageMs: 30 * DAY },
+    },
+  },
+  enqueue: { priority: 5, delayMs: 0 },
+} as const;
+
+/** What nobody needs to tune. */
+export const INTERNAL = {
+  /** Calls in flight per worker: while Redis works on one, Node runs the other's jobs (88 → 130 k jobs/s). */
+  lanes: 2,
+  /** Heartbeats per lease: two may fail before the lease is in danger. */
+  heartbeatsPerLease: 3,
+  /** Part of a lease by which the local deadline comes before the store's, for clock drift and a slow reply. */
+  leaseMarginRatio: 0.1,
+  /** Parts of the shutdown time kept for handlers that react to the signal, and for the last calls. */
+  shutdownGraceRatio: 0.3,
+  shutdownLastCallsRatio: 0.1,
+  /** An idle worker claims this often even if nothing wakes it, so that a lost wake-up costs seconds. */
+  idlePollMs: 5 * SECOND,
+  /** A blocking call that has not answered this long after its own timeout hangs on a dead connection. */
+  blockGraceMs: 2 * SECOND,
+  /** Backoff of a worker that cannot reach its store. */
+  storeRetry: { baseDelayMs: 100, maxDelayMs: 5 * SECOND, jitter: 'full' },
+  /** A job of an unknown type is put back for this long, and buried after the second figure. */
+  unknownTypeDelayMs: 15 * SECOND,
+  unknownTypePatienceMs: HOUR,
+  /** Jobs and bytes per enqueue script: bounds how long one call keeps Redis busy. */
+  enqueueChunkJobs: 1_000,
+  enqueueChunkBytes: 1024 * 1024,
+  /** A worker's record is kept this long after its last heartbeat, so that a repeated call still finds its number. */
+  forgetWorkerMs: HOUR,
+  /** Jobs per maintenance script, for the same reason. */
+  maintenanceBatch: 500,
+  /** Upper bound of one claim. */
+  claimMax: 500,
+  /** Kept of an error: enough for a stack, not enough to fill Redis. */
+  errorMessageLimit: 2_000,
+  errorStackLimit: 4_000,
+  errorCauseDepth: 5,
+  /** A health check answers within this, whatever Redis does; Kubernetes gives up after 1 s. */
+  healthTimeoutMs: 800,
+  /** Sliding window of the lease health check. */
+  leaseWindowMs: 5 * MINUTE,
+} as const;
+
+/** Thresholds of the health checks, overridable per check. */
+export const HEALTH_DEFAULTS = {
+  degradedDepth: 10_000,
+  downDepth: 100_000,
+  degradedOldestReadyMs: MINUTE,
+  downOldestReadyMs: 15 * MINUTE,
+  degradedDead: 100,
+  downDead: 10_000,
+  degradedLostLeases: 1,
+  downLostLeases: 100,
+  /** A worker whose claim loop has not turned for this long is wedged. Longer than an idle poll, two call timeouts and a blocked event loop together. */
+  downLoopAgeMs: 30 * SECOND,
+} as const;

@@ -1,0 +1,87 @@
+/**
+ * Joins the enqueue calls of one turn of the event loop into few store calls: with 100 callers in flight
+ * one script stores 100 jobs.
+ */
+import { EnqueueRefusedError, EnqueueUnknownError } from '../errors/errors.js';
+import { INTERNAL } from '../options/defaults.js';
+import type { EnqueueReply, JobStore, NewJob } from '../store/job-store.js';
+
+export type EnqueueResult =
+  | ({ readonly ok: true } & EnqueueReply)
+  | { readonly ok: false; readonly jobId: string; readonly error: Error };
+
+interface Waiting {
+  readonly job: NewJob;
+  readonly resolve: (reply: EnqueueReply) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class EnqueueBatcher {
+  private waiting: Waiting[] = [];
+
+  constructor(private readonly store: JobStore) {}
+
+  add(job: NewJob): Promise<EnqueueReply> {
+    return new Promise((resolve, reject) => {
+      if (this.waiting.length === 0) setImmediate(() => this.flush());
+      this.waiting.push({ job, resolve, reject });
+    });
+  }
+
+  /** Stores the jobs in chunks, each atomic, one after the other; answers in their order. */
+  async addMany(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+    const results: EnqueueResult[] = [];
+    for (const chunk of chunksOf(jobs)) {
+      try {
+        for (const reply of await this.store.enqueue(chunk)) results.push({ ok: true, ...reply });
+      } catch (error) {
+        for (const { id } of chunk) results.push({ ok: false, jobId: id, error: errorFor(id, error) });
+      }
+    }
+    return results;
+  }
+
+  private flush(): void {
+    const batch = this.waiting;
+    this.waiting = [];
+    let from = 0;
+    for (const chunk of chunksOf(batch.map(({ job }) => job))) {
+      const callers = batch.slice(from, (from += chunk.length));
+      // Not awaited: the chunks of one turn go out together.
+      void this.storeFor(callers, chunk);
+    }
+  }
+
+  private async storeFor(callers: readonly Waiting[], chunk: readonly NewJob[]): Promise<void> {
+    try {
+      const replies = await this.store.enqueue(chunk);
+      for (const [i, reply] of replies.entries()) callers[i]?.resolve(reply);
+    } catch (error) {
+      for (const { job, reject } of callers) reject(errorFor(job.id, error));
+    }
+  }
+}
+
+function errorFor(jobId: string, error: unknown): Error {
+  if (error instanceof EnqueueRefusedError || error instanceof EnqueueUnknownError)
+    return error.forJob(jobId);
+  return new EnqueueUnknownError(jobId, { cause: error });
+}
+
+/** Bounded by jobs and by bytes, so that one script keeps the store busy for a bounded time. */
+function* chunksOf(jobs: readonly NewJob[]): Generator<readonly NewJob[]> {
+  let start = 0;
+  let size = 0;
+  for (let i = 0; i < jobs.length; i++) {
+    // UTF-16 length: close enough to bytes for a bound, and free.
+    const length = jobs[i]?.spec.length ?? 0;
+    const full = i - start === INTERNAL.enqueueChunkJobs || size + length > INTERNAL.enqueueChunkBytes;
+    if (full && i > start) {
+      yield jobs.slice(start, i);
+      start = i;
+      size = 0;
+    }
+    size += length;
+  }
+  if (start < jobs.length) yield jobs.slice(start);
+}

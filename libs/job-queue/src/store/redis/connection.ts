@@ -1,0 +1,194 @@
+/** The connection to Redis: fails fast, never sends a command twice, and says whether a failed one may have run. */
+import { Redis, type RedisOptions } from 'ioredis';
+import { IncompatibleStoreError, StoreUnavailableError } from '../../errors/errors.js';
+import { nextDelayMs, type Backoff } from '../../job/backoff.js';
+import type { ResolvedConnection } from '../../options/resolve-connection.js';
+
+export type RedisConnectionOptions = Exclude<ResolvedConnection, 'memory'>;
+
+export interface ConnectionSettings {
+  readonly commandTimeoutMs: number;
+  readonly reconnect: Backoff;
+  /** Hears what a person should know: Redis unreachable, too old, or configured so that jobs are in danger. */
+  readonly warn: (message: string) => void;
+}
+
+/** A call that failed because of the connection or the server's state, not because of what was asked. */
+export class RedisCallError extends StoreUnavailableError {
+  constructor(
+    reason: string,
+    /** The command may have been executed all the same. */
+    readonly mayHaveRun: boolean,
+    options?: ErrorOptions,
+  ) {
+    super(reason, options);
+  }
+}
+
+// The server is up but cannot serve this now: failing over, loading, moving a slot, full, not persisting.
+const PASSING_REPLY =
+  /^(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|OOM|MISCONF|NOREPLICAS|UNBLOCKED|MOVED|ASK)\b/;
+const OLDEST_REDIS_MAJOR = 7;
+
+export class RedisConnection {
+  private readonly client: Redis;
+  /** Set once the server turned out to be unusable; every call then fails with it. */
+  private incompatible: IncompatibleStoreError | undefined;
+  private checking: Promise<void> | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly options: RedisConnectionOptions,
+    private readonly settings: ConnectionSettings,
+  ) {
+    this.client = this.createClient({ socketTimeout: settings.commandTimeoutMs });
+    this.client.on('ready', () => this.check());
+  }
+
+  /** For people: where this connects to, without credentials. */
+  get address(): string {
+    const { host, port, sentinels, path } = this.client.options;
+    if (sentinels?.length)
+      return `the master "${this.client.options.name ?? ''}" of ${sentinels.length} sentinels`;
+    return path ?? `${host ?? 'localhost'}:${port ?? 6379}`;
+  }
+
+  /**
+   * Waits until the server answers and is found usable, at most `commandTimeoutMs`.
+   * @throws RedisCallError when it does not answer.
+   * @throws IncompatibleStoreError when it can never be used.
+   */
+  async open(): Promise<void> {
+    await this.call((client) => client.ping());
+  }
+
+  /**
+   * Runs `send` on a ready connection within `commandTimeoutMs`, waiting for it included.
+   * @throws RedisCallError
+   */
+  async call<T>(send: (client: Redis) => Promise<T>): Promise<T> {
+    const deadline = performance.now() + this.settings.commandTimeoutMs;
+    if (this.client.status !== 'ready') await this.waitUntilReady(deadline);
+    if (this.checking) await this.checking;
+    if (this.incompatible) throw this.incompatible;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new RedisCallError(`${this.address} did not answer in time`, true));
+        // A half-open connection would hang for minutes; the next call gets a new one.
+        this.client.disconnect(true);
+      }, deadline - performance.now());
+    });
+    try {
+      return await Promise.race([send(this.client), timeout]);
+    } catch (error) {
+      throw this.explain(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** A client of its own for blocking commands; the caller closes it with `disconnect()`. */
+  createBlockingClient(): Redis {
+    return this.createClient({});
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.client.disconnect();
+  }
+
+  private createClient(extra: { socketTimeout?: number }): Redis {
+    const ours = {
+      ...extra,
+      // ioredis would send unanswered commands again after a reconnect: one INCR ran twice (measured).
+      autoResendUnfulfilledCommands: false,
+      // A queued command runs later even if its caller has long given up; and without this 0 an
+      // unanswered command is never rejected when re-sending is off.
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      lazyConnect: false,
+      // The bindings read replies in this shape, whatever the user's own client is set to.
+      replyMapping: 'legacy',
+      connectTimeout: this.settings.commandTimeoutMs,
+      retryStrategy: (times: number) => nextDelayMs(this.settings.reconnect, times) + 10,
+      // After a failover this socket may still lead to the old primary.
+      reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+    } satisfies RedisOptions;
+    const client =
+      'client' in this.options
+        ? this.options.client.duplicate(ours)
+        : 'url' in this.options
+          ? new Redis(this.options.url, ours)
+          : new Redis({ ...this.options.redis, ...ours });
+    // Calls report their own errors; without a listener ioredis prints every failed reconnect.
+    client.on('error', () => {});
+    return client;
+  }
+
+  private waitUntilReady(deadline: number): Promise<void> {
+    if (this.closed) throw new RedisCallError('the connection is closed', false);
+    return new Promise((resolve, reject) => {
+      let lastError: unknown;
+      const onError = (error: unknown): void => void (lastError = error);
+      const settle = (finish: () => void): void => {
+        clearTimeout(timer);
+        this.client.off('ready', onReady).off('end', onEnd).off('error', onError);
+        finish();
+      };
+      const fail = (reason: string): void =>
+        settle(() => reject(new RedisCallError(reason, false, lastError ? { cause: lastError } : undefined)));
+      const onReady = (): void => settle(resolve);
+      const onEnd = (): void => fail('the connection is closed');
+      const timer = setTimeout(
+        () => fail(`${this.address} cannot be reached. Is Redis running there, and is the address right?`),
+        Math.max(0, deadline - performance.now()),
+      );
+      this.client.on('ready', onReady).on('end', onEnd).on('error', onError);
+    });
+  }
+
+  /** On every new connection, which may lead to another server: is it new enough, and set up so that jobs are safe? */
+  private check(): void {
+    this.checking = this.inspectServer()
+      .then((problem) => (this.incompatible = problem))
+      // INFO may be forbidden to this user, or the connection broke again: the calls themselves will tell.
+      .catch(() => {})
+      .then(() => (this.checking = undefined));
+  }
+
+  private async inspectServer(): Promise<IncompatibleStoreError | undefined> {
+    const info = await this.client.info();
+    const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
+    const version = field('redis_version');
+    // Valkey reports the Redis version that it is compatible with in the same field.
+    if (version !== '' && Number.parseInt(version, 10) < OLDEST_REDIS_MAJOR) {
+      return new IncompatibleStoreError(
+        `Redis ${version} at ${this.address} is too old: Fenceline needs Redis 7.0 or newer, or Valkey. ` +
+          'Upgrade the server or connect to another one.',
+      );
+    }
+    const policy = field('maxmemory_policy');
+    if (policy !== '' && policy !== 'noeviction') {
+      this.settings.warn(
+        `Redis at ${this.address} has maxmemory-policy "${policy}": when it is full it deletes jobs, locks and ` +
+          'leases. Set it with: CONFIG SET maxmemory-policy noeviction',
+      );
+    }
+    return undefined;
+  }
+
+  private explain(error: unknown): unknown {
+    if (error instanceof StoreUnavailableError || error instanceof IncompatibleStoreError) return error;
+    if (!(error instanceof Error)) return error;
+    if (error.name === 'ReplyError') {
+      if (!PASSING_REPLY.test(error.message)) return error;
+      return new RedisCallError(`${this.address} answered: ${error.message}`, false, { cause: error });
+    }
+    // ioredis refuses to write without a connection: then nothing was sent. Everything else broke on the way.
+    const unsent = error.message.includes('enableOfflineQueue');
+    return new RedisCallError(`the connection to ${this.address} broke (${error.message})`, !unsent, {
+      cause: error,
+    });
+  }
+}

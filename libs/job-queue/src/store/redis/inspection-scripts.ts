@@ -1,0 +1,131 @@
+/** Typed bindings of the scripts that look at jobs and move them by hand. */
+import { InvalidOptionError } from '../../errors/errors.js';
+import type { JobStatus } from '../../job/job.js';
+import {
+  STATS,
+  type JobPage,
+  type JobRecord,
+  type ListQuery,
+  type QueueSnapshot,
+  type Stat,
+  type StatCounts,
+  type TransitionReply,
+} from '../job-store.js';
+import type { ScriptRunner } from './script-runner.js';
+import { arrays, optionalNumber, optionalStatus, strings } from './worker-scripts.js';
+
+export async function transition(
+  runner: ScriptRunner,
+  script: 'cancel' | 'remove' | 'redrive',
+  args: readonly (string | number)[],
+): Promise<TransitionReply> {
+  const [kind, status] = strings(await runner.run(script, args));
+  const known = optionalStatus(status);
+  if (kind === 'requested') return { kind };
+  if ((kind === 'moved' || kind === 'illegal') && known) {
+    return kind === 'moved' ? { kind, from: known } : { kind, status: known };
+  }
+  return { kind: 'not_found' };
+}
+
+export async function read(
+  runner: ScriptRunner,
+  jobIds: readonly string[],
+): Promise<(JobRecord | undefined)[]> {
+  const reply = arrays(await runner.run('read', jobIds));
+  return jobIds.map((id, i) => (Array.isArray(reply[i]) ? toRecord(id, reply[i]) : undefined));
+}
+
+function toRecord(id: string, reply: readonly unknown[]): JobRecord {
+  const [status, spec, , result, error, dueAt, leaseExpiresAt] = strings(reply);
+  const run = fields(reply[2]);
+  const known = optionalStatus(status) ?? 'queued';
+  return {
+    id,
+    status: known,
+    spec: spec || undefined,
+    priority: Number(run.get('priority') ?? 5),
+    attempt: Number(run.get('attempt') ?? 0),
+    token: optionalNumber(run.get('fencing_token')),
+    workerId: run.get('worker_id'),
+    startedAt: optionalNumber(run.get('started_at')),
+    updatedAt: optionalNumber(run.get('updated_at')),
+    dueAt: known === 'scheduled' || known === 'retrying' ? optionalNumber(dueAt) : undefined,
+    leaseExpiresAt: known === 'processing' ? optionalNumber(leaseExpiresAt) : undefined,
+    deadReason: run.get('dead_reason'),
+    redriveCount: Number(run.get('redrive_count') ?? 0),
+    attemptsBeforeRedrive: Number(run.get('attempts_before_redrive') ?? 0),
+    cancelRequested: run.has('cancel_requested_at'),
+    result: result || undefined,
+    error: error || undefined,
+  };
+}
+
+const INDEX_OF: Readonly<Record<Exclude<JobStatus, 'queued'>, string>> = {
+  scheduled: 'scheduled',
+  processing: 'processing',
+  retrying: 'retry',
+  done: 'done',
+  dead: 'dead',
+  cancelled: 'cancelled',
+};
+
+/** A cursor is `<score>:<id>` in a time-ordered index and `<priority>:<position>` among queued jobs. */
+export async function list(runner: ScriptRunner, query: ListQuery): Promise<JobPage> {
+  const { status, limit, order, cursor } = query;
+  const [head, tail] = splitCursor(cursor);
+  if (status === 'queued') {
+    const [priority, position, ...ids] = strings(
+      await runner.run('list-queued', [limit, head || '0', tail || '0']),
+    );
+    return { ids, nextCursor: priority ? `${priority}:${position}` : undefined };
+  }
+  const page = strings(await runner.run('list-index', [INDEX_OF[status], order, limit, head, tail]));
+  const ids = page.filter((_, i) => i % 2 === 0);
+  const isFull = ids.length === limit;
+  return { ids, nextCursor: isFull ? `${page.at(-1)}:${ids.at(-1)}` : undefined };
+}
+
+function splitCursor(cursor: string | undefined): [head: string, tail: string] {
+  if (cursor === undefined) return ['', ''];
+  const parts = /^(\d+):(.+)$/s.exec(cursor);
+  if (!parts) throw new InvalidOptionError('cursor', cursor, 'must be the nextCursor of an earlier page');
+  return [parts[1] ?? '', parts[2] ?? ''];
+}
+
+export async function snapshot(runner: ScriptRunner): Promise<QueueSnapshot> {
+  const reply = arrays(await runner.run('snapshot', []));
+  const [scheduled, queued, processing, retrying, done, dead, cancelled, paused, oldestReadyAgeMs] =
+    reply.map(Number);
+  const counters = fields(reply[9]);
+  return {
+    counts: {
+      scheduled: scheduled ?? 0,
+      queued: queued ?? 0,
+      processing: processing ?? 0,
+      retrying: retrying ?? 0,
+      done: done ?? 0,
+      dead: dead ?? 0,
+      cancelled: cancelled ?? 0,
+    },
+    paused: paused === 1,
+    oldestReadyAgeMs: oldestReadyAgeMs ?? 0,
+    lifetime: Object.fromEntries(STATS.map((stat) => [stat, Number(counters.get(stat) ?? 0)])) as StatCounts,
+  };
+}
+
+export async function recent(
+  runner: ScriptRunner,
+  stats: readonly Stat[],
+  windowMs: number,
+): Promise<Partial<Record<Stat, number>>> {
+  const sums = arrays(await runner.run('recent', [Math.max(1, Math.ceil(windowMs / 60_000)), ...stats]));
+  return Object.fromEntries(stats.map((stat, i) => [stat, Number(sums[i])]));
+}
+
+function fields(reply: unknown): Map<string, string> {
+  const flat = strings(reply);
+  const map = new Map<string, string>();
+  for (let i = 0; i + 1 < flat.length; i += 2) map.set(flat[i] ?? '', flat[i + 1] ?? '');
+  return map;
+}

@@ -1,0 +1,106 @@
+#!lua flags=allow-oom
+-- Takes ready jobs and gets a lease with a new fencing token on each. Promotes what is due first.
+--
+-- ARGV    worker id, lane, number of the call, most jobs to claim, lease in ms
+-- Returns { now, '1' if ready jobs are left else '0', ms until the next due job or -1,
+--           then per job: id, fencing token, attempt, first_refused_at or '', spec or '' }
+--         A number that was used already renews and returns what it claimed then.
+-- Error   SUPERSEDED when a later number was used.
+
+local worker, lane, number, max, lease_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local worker_key, held_key, processing_key = base .. 'worker:' .. worker, base .. 'held:' .. worker, base .. 'processing'
+local deadline = int(now + lease_ms)
+local call_tag = ':' .. lane .. ':' .. int(number)
+local reply = { int(now), '0', -1 }
+
+local function answer(id, token, attempt, first_refused_at, spec)
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3] = id, token, attempt
+  reply[n + 4], reply[n + 5] = first_refused_at or '', spec or ''
+end
+
+local last = tonumber(redis.call('HGET', worker_key, 'claim:' .. lane)) or 0
+if number < last then return redis.error_reply('SUPERSEDED by call ' .. int(last)) end
+local is_repeated = number == last
+if is_repeated then
+  local held = redis.call('HGETALL', held_key)
+  for i = 1, #held, 2 do
+    local id, token = held[i], string.match(held[i + 1], '^(%d+)' .. call_tag .. '$')
+    local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'fencing_token', 'attempt', 'first_refused_at')
+    if token and run[1] == 'processing' and run[2] == token then
+      redis.call('ZADD', processing_key, deadline, id)
+      answer(id, token, run[3], run[4], redis.call('GET', base .. 'job:' .. id))
+    end
+  end
+else
+  redis.call('HSET', worker_key, 'claim:' .. lane, int(number))
+end
+if redis.call('HEXISTS', KEYS[1], 'paused') == 1 then return reply end
+
+local batch = math.max(max, 100)
+local next_scheduled, next_retry = promote_due('scheduled', batch), promote_due('retry', batch)
+local next_due = next_scheduled and next_retry and math.min(next_scheduled, next_retry) or next_scheduled or next_retry
+local gone_key = base .. 'gone'
+local any_gone = redis.call('EXISTS', gone_key) == 1
+local fence = math.max(tonumber(redis.call('GET', base .. 'fence')) or 0, now_us - 1)
+local leases, held, examined = {}, {}, 0
+local pop = { 'LMPOP', 10, unpack(QUEUED_KEYS) }
+pop[13], pop[14] = 'LEFT', 'COUNT'
+
+-- Whether entry i of `ids` is the one that counts. A job without a run is queued, unless it was removed and
+-- enqueued again with a delay. One that was enqueued again at once has its own entry further behind, and
+-- keeps that place; but an entry is passed over only if that other one is seen, so that no job is ever lost.
+local function counts_as_queued(ids, i, run_status, spec)
+  local id = ids[i]
+  if run_status and run_status ~= 'queued' or not run_status and not spec then return false end
+  if not any_gone or not redis.call('HGET', gone_key, id) then return true end
+  if not run_status and redis.call('ZSCORE', base .. 'scheduled', id) then return false end
+  for behind = i + 1, #ids do
+    if ids[behind] == id then return false end
+  end
+  return not redis.call('LPOS', queued_key(redis.call('HGET', base .. 'run:' .. id, 'priority')), id, 'MAXLEN', 10000)
+end
+
+local function drop_entry(id)
+  if not redis.call('HGET', gone_key, id) then return end
+  if redis.call('HINCRBY', gone_key, id, -1) <= 0 then redis.call('HDEL', gone_key, id) end
+  if redis.call('HINCRBY', gone_key, '{total}', -1) <= 0 then redis.call('UNLINK', gone_key) end
+end
+
+while not is_repeated and #leases < 2 * max and examined < max + 1000 do
+  pop[15] = max - #leases / 2
+  local popped = redis.call(unpack(pop))
+  if not popped then break end
+  local ids, spec_keys = popped[2], {}
+  for i, id in ipairs(ids) do spec_keys[i] = base .. 'job:' .. id end
+  local specs = redis.call('MGET', unpack(spec_keys))
+  for i, id in ipairs(ids) do
+    local run_key = base .. 'run:' .. id
+    local run = redis.call('HMGET', run_key, 'status', 'attempt', 'first_refused_at')
+    if counts_as_queued(ids, i, run[1], specs[i]) then
+      fence = fence + 1
+      local token, attempt = int(fence), int((tonumber(run[2]) or 0) + 1)
+      redis.call('HSET', run_key, 'status', 'processing', 'attempt', attempt, 'fencing_token', token,
+        'worker_id', worker, 'started_at', reply[1], 'updated_at', reply[1])
+      local n = #leases
+      leases[n + 1], leases[n + 2] = deadline, id
+      held[n + 1], held[n + 2] = id, token .. call_tag
+      answer(id, token, attempt, run[3], specs[i])
+    else
+      drop_entry(id)
+    end
+  end
+  examined = examined + #ids
+end
+
+local more = redis.call('EXISTS', unpack(QUEUED_KEYS)) > 0
+if #leases > 0 then
+  redis.call('SET', base .. 'fence', int(fence))
+  redis.call('ZADD', processing_key, unpack(leases))
+  redis.call('HSET', held_key, unpack(held))
+end
+-- This worker may be full now. Another idle one must take what is left, and keep the next due time.
+if #leases == 2 * max and (more or next_due) then wake() end
+if more then reply[2] = '1' end
+if next_due then reply[3] = math.max(0, next_due - now) end
+return reply

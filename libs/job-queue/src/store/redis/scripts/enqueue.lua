@@ -1,0 +1,47 @@
+#!lua
+-- Stores new jobs, all or none. Without allow-oom: when Redis is full this is refused before the first write.
+--
+-- ARGV    per job: id, '1' if the caller chose the id else '0', priority, delay in ms, spec (JSON object)
+-- Returns the duplicates only, flat: { index from 0, status of the job that is there, … }
+
+local ready = {}
+local duplicates = {}
+local any_ready = false
+local added = 0
+local earliest_due
+
+for i = 1, #ARGV, 5 do
+  local id, caller_chose, priority, delay, spec = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]), ARGV[i + 4]
+  if not redis.call('SET', base .. 'job:' .. id, stamp('created_at', spec), 'NX') then
+    table.insert(duplicates, (i - 1) / 5)
+    table.insert(duplicates, status_of(id, redis.call('HGET', base .. 'run:' .. id, 'status')))
+  else
+    added = added + 1
+    -- An id that was used before may have left something behind if its spec was deleted by hand.
+    if caller_chose == '1' and redis.call('UNLINK', base .. 'run:' .. id, base .. 'result:' .. id,
+      base .. 'error:' .. id, base .. 'checkpoint:' .. id) > 0 then
+      for _, index in ipairs({ 'scheduled', 'retry', 'processing', 'done', 'dead', 'cancelled' }) do
+        redis.call('ZREM', base .. index, id)
+      end
+    end
+    if priority ~= '5' then redis.call('HSET', base .. 'run:' .. id, 'priority', priority) end
+    if delay > 0 then
+      local due = now + delay
+      if not earliest_due or due < earliest_due then earliest_due = due end
+      redis.call('ZADD', base .. 'scheduled', int(due), id)
+    else
+      ready[priority] = ready[priority] or {}
+      table.insert(ready[priority], id)
+      any_ready = true
+    end
+  end
+end
+
+for priority, ids in pairs(ready) do redis.call('RPUSH', queued_key(priority), unpack(ids)) end
+count('enqueued', added)
+count('duplicates', #duplicates / 2)
+
+-- Idle workers sleep until the earliest due time they know of; an earlier one must wake one of them.
+local first_due = earliest_due and redis.call('ZRANGE', base .. 'scheduled', 0, 0, 'WITHSCORES')[2]
+if any_ready or (first_due and tonumber(first_due) >= earliest_due) then wake() end
+return duplicates

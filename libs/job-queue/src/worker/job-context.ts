@@ -1,0 +1,74 @@
+/** What a handler gets beside its payload. */
+import { StaleTokenError } from '../errors/errors.js';
+import type { FencingToken } from '../job/job.js';
+import type { JobStore } from '../store/job-store.js';
+import type { Attempt } from './attempt.js';
+
+export interface Checkpoint {
+  /** What an earlier attempt (or this one) stored, `undefined` at first. */
+  get<T = unknown>(): Promise<T | undefined>;
+  /**
+   * Stores how far the job has come. Survives retries, crashes, reaping and redrive.
+   * @throws StaleTokenError when this attempt's lease was lost; nothing is written then.
+   * @throws StoreUnavailableError when the store cannot be reached or is full.
+   */
+  set(value: unknown): Promise<void>;
+}
+
+export class JobContext {
+  readonly checkpoint: Checkpoint;
+
+  constructor(
+    private readonly attemptState: Attempt,
+    readonly queue: string,
+    readonly workerId: string,
+    /** ms since the epoch, by the store's clock. */
+    readonly createdAt: number,
+    /** After this many attempts a failing job is buried. */
+    readonly maxAttempts: number,
+    store: JobStore,
+  ) {
+    this.checkpoint = new StoredCheckpoint(attemptState, store);
+  }
+
+  get id(): string {
+    return this.attemptState.jobId;
+  }
+
+  get type(): string {
+    return this.attemptState.jobType ?? '';
+  }
+
+  /** 1 for the first run. */
+  get attempt(): number {
+    return this.attemptState.number;
+  }
+
+  /** Grows with every claim in the queue. Pass it to whatever you write to, and refuse writes with a lower one there. */
+  get fencingToken(): FencingToken {
+    return this.attemptState.token;
+  }
+
+  /** Aborts when the lease is lost, the time is up, the job is cancelled, or the worker shuts down; the reason says which. */
+  get signal(): AbortSignal {
+    return this.attemptState.signal;
+  }
+}
+
+class StoredCheckpoint implements Checkpoint {
+  constructor(
+    private readonly attempt: Attempt,
+    private readonly store: JobStore,
+  ) {}
+
+  async get<T>(): Promise<T | undefined> {
+    const text = await this.store.readCheckpoint(this.attempt.jobId);
+    return text === undefined ? undefined : (JSON.parse(text) as T);
+  }
+
+  async set(value: unknown): Promise<void> {
+    const { jobId, token } = this.attempt;
+    const accepted = await this.store.writeCheckpoint(jobId, token, JSON.stringify(value ?? null));
+    if (!accepted) throw new StaleTokenError(jobId, token);
+  }
+}

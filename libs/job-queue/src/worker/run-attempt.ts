@@ -1,0 +1,85 @@
+/** An attempt as one pipeline: resolve → validate → invoke → classify. Its outcome is settled by the caller. */
+import { AttemptsExhaustedError, UnknownJobTypeError } from '../errors/attempt-errors.js';
+import type { Outcome } from '../job/outcome.js';
+import { serializeError } from '../job/job-error.js';
+import { validatePayload } from '../job/payload-validation.js';
+import { readSpec } from '../job/spec.js';
+import { INTERNAL } from '../options/defaults.js';
+import type { ResolvedQueueOptions } from '../options/resolve-options.js';
+import type { JobStore } from '../store/job-store.js';
+import type { Attempt, FailureRules } from './attempt.js';
+import { classifyFailure, serializeResult } from './classify.js';
+import type { RegisteredHandler } from './handler-registry.js';
+import { JobContext } from './job-context.js';
+
+export interface AttemptEnvironment {
+  readonly queue: ResolvedQueueOptions;
+  readonly store: JobStore;
+  readonly workerId: string;
+  readonly findHandler: (type: string) => RegisteredHandler | undefined;
+  /** Called once the timeout of the attempt is known. */
+  readonly watchTimeout: (attempt: Attempt, timeoutMs: number) => void;
+}
+
+export interface AttemptResult {
+  /** `undefined`: the lease was lost and nothing is to be settled. */
+  readonly outcome: Outcome | undefined;
+  /** What the handler threw, as it is; the outcome has it as text. */
+  readonly error?: unknown;
+}
+
+/**
+ * Runs the handler and says how it ended. Never rejects.
+ * @param storeNow the store's time of the claim, ms
+ */
+export async function runAttempt(
+  attempt: Attempt,
+  environment: AttemptEnvironment,
+  storeNow: number,
+): Promise<AttemptResult> {
+  try {
+    const { jobId, claimed } = attempt;
+    const spec = readSpec(jobId, claimed.spec);
+    attempt.jobType = spec.type;
+    const handler = environment.findHandler(spec.type);
+    const rules = (attempt.rules = failureRules(spec.maxAttempts, handler, environment.queue));
+    if (attempt.number > rules.maxAttempts) throw new AttemptsExhaustedError(jobId, rules.maxAttempts);
+    if (!handler) return refuseUnknownType(attempt, spec.type, storeNow);
+
+    const payload = handler.payload
+      ? await validatePayload(spec.type, handler.payload, spec.payload)
+      : spec.payload;
+    const { queue, workerId, store } = environment;
+    const job = new JobContext(attempt, queue.name, workerId, spec.createdAt, rules.maxAttempts, store);
+    environment.watchTimeout(attempt, handler.options.timeoutMs ?? queue.timeoutMs);
+    const result = serializeResult(spec.type, await handler.invoke(payload, job), queue.resultLimitBytes);
+    return { outcome: result === undefined ? { kind: 'done' } : { kind: 'done', result } };
+  } catch (error) {
+    return { outcome: classifyFailure(attempt, error), error };
+  }
+}
+
+function failureRules(
+  jobLimit: number | undefined,
+  handler: RegisteredHandler | undefined,
+  queue: ResolvedQueueOptions,
+): FailureRules {
+  if (!handler) return jobLimit === undefined ? queue : { ...queue, maxAttempts: jobLimit };
+  const { maxAttempts, backoff, isPermanent } = handler.options;
+  return {
+    maxAttempts: jobLimit ?? maxAttempts ?? queue.maxAttempts,
+    backoff: backoff ? { ...queue.backoff, ...backoff } : queue.backoff,
+    isPermanent,
+  };
+}
+
+/** During a rolling deploy the next worker may know the type; after an hour nobody will. */
+function refuseUnknownType(attempt: Attempt, type: string, storeNow: number): AttemptResult {
+  const { firstRefusedAt } = attempt.claimed;
+  const error = new UnknownJobTypeError(type);
+  const isHopeless =
+    firstRefusedAt !== undefined && storeNow - firstRefusedAt >= INTERNAL.unknownTypePatienceMs;
+  if (isHopeless) throw error;
+  const delayMs = INTERNAL.unknownTypeDelayMs;
+  return { outcome: { kind: 'snooze', delayMs, error: serializeError(error) }, error };
+}
