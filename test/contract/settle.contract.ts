@@ -165,4 +165,12 @@ export function describeSettle(factory: ContractFactory): void {
     ]);
     expect(await driver().lifetime()).toMatchObject({ done: 1, dead: 1, retried: 1, stale_refused: 4 });
   });
+
+  it('keeps the order of jobs that are released together, in front of all others', async () => {
+    await driver().enqueueAll('a', 'b', 'c', 'd');
+    const claimed = await driver().claim(3);
+    const settlements = claimed.map(({ jobId, token }) => ({ jobId, token, outcome: OUTCOMES.release }));
+    await driver().exchange({ settlements });
+    expect(await driver().claimIds()).toEqual(['a', 'b', 'c', 'd']);
+  });
 }

@@ -258,7 +258,7 @@ export interface JobStore {
   read(jobIds: readonly string[]): Promise<readonly (JobRecord | undefined)[]>;
   list(query: ListQuery): Promise<JobPage>;
   snapshot(): Promise<QueueSnapshot>;
-  /** Sum of a counter over the last `windowMs`, to whole minutes, at most two hours. */
+  /** Sums of counters over at least the last `windowMs`, rounded up to whole minutes, at most two hours. */
   recent(stats: readonly Stat[], windowMs: number): Promise<Readonly<Partial<Record<Stat, number>>>>;
   /** Adds to a counter that no transition counts. */
   count(stat: 'runaways', amount: number): Promise<void>;

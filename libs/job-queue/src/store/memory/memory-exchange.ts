@@ -14,7 +14,10 @@ const SKIPPED_AT_MOST = 1_000;
 export type ClaimReply = Omit<LaneReply, 'settled'>;
 
 export function settle(state: MemoryQueueState, settlements: readonly Settlement[]): SettleReply[] {
-  const replies = settlements.map((settlement) => settleOne(state, settlement));
+  const released: StoredJob[] = [];
+  const replies = settlements.map((settlement) => settleOne(state, settlement, released));
+  // Backwards, because each goes to the head: so they keep their order.
+  if (released.length > 1) for (const job of released.toReversed()) state.toReady(job, 'head');
   for (const status of ENDED_STATUSES) {
     // Retention is enforced as jobs end, so that a busy queue does not grow until somebody prunes.
     const ended = replies.filter((reply) => reply.applied && reply.status === status).length;
@@ -25,7 +28,11 @@ export function settle(state: MemoryQueueState, settlements: readonly Settlement
   return replies;
 }
 
-function settleOne(state: MemoryQueueState, { jobId, token, outcome }: Settlement): SettleReply {
+function settleOne(
+  state: MemoryQueueState,
+  { jobId, token, outcome }: Settlement,
+  released: StoredJob[],
+): SettleReply {
   const job = state.jobs.get(jobId);
   if (!job?.isHeldBy(token)) {
     state.count('stale_refused');
@@ -34,6 +41,7 @@ function settleOne(state: MemoryQueueState, { jobId, token, outcome }: Settlemen
   }
   const finished = outcome.kind === 'done' || outcome.kind === 'dead';
   apply(state, job, job.cancelRequested && !finished ? { kind: 'cancelled' } : outcome);
+  if (job.status === 'queued') released.push(job);
   return { applied: true, status: job.status };
 }
 

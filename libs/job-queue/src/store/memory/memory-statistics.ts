@@ -1,5 +1,6 @@
 /** The queue's counters: for its lifetime, and per minute for the sliding windows of the health checks. */
 import type { Stat, StatCounts } from '../job-store.js';
+import { minutesOf } from '../stat-window.js';
 
 const MINUTE_MS = 60_000;
 const MINUTES_KEPT = 120;
@@ -21,7 +22,7 @@ export class MemoryStatistics {
 
   /** Sums the last minutes, the one that is running included. */
   recent(stats: readonly Stat[], now: number, windowMs: number): Partial<Counters> {
-    const minutes = Math.min(Math.max(1, Math.ceil(windowMs / MINUTE_MS)), MINUTES_KEPT);
+    const minutes = minutesOf(windowMs);
     const last = Math.floor(now / MINUTE_MS);
     const sums: Partial<Counters> = {};
     for (const stat of stats) {

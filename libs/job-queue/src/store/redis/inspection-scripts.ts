@@ -11,6 +11,7 @@ import {
   type StatCounts,
   type TransitionReply,
 } from '../job-store.js';
+import { minutesOf } from '../stat-window.js';
 import type { ScriptRunner } from './script-runner.js';
 import { arrays, optionalNumber, optionalStatus, strings } from './worker-scripts.js';
 
@@ -49,7 +50,7 @@ function toRecord(id: string, reply: readonly unknown[]): JobRecord {
     token: optionalNumber(run.get('fencing_token')),
     workerId: run.get('worker_id'),
     startedAt: optionalNumber(run.get('started_at')),
-    updatedAt: optionalNumber(run.get('updated_at')),
+    updatedAt: optionalNumber(run.get(known === 'processing' ? 'started_at' : 'updated_at')),
     dueAt: known === 'scheduled' || known === 'retrying' ? optionalNumber(dueAt) : undefined,
     leaseExpiresAt: known === 'processing' ? optionalNumber(leaseExpiresAt) : undefined,
     deadReason: run.get('dead_reason'),
@@ -119,7 +120,7 @@ export async function recent(
   stats: readonly Stat[],
   windowMs: number,
 ): Promise<Partial<Record<Stat, number>>> {
-  const sums = arrays(await runner.run('recent', [Math.max(1, Math.ceil(windowMs / 60_000)), ...stats]));
+  const sums = arrays(await runner.run('recent', [minutesOf(windowMs), ...stats]));
   return Object.fromEntries(stats.map((stat, i) => [stat, Number(sums[i])]));
 }
 

@@ -44,7 +44,8 @@ local gone_key = base .. 'gone'
 local any_gone = redis.call('EXISTS', gone_key) == 1
 local fence = math.max(tonumber(redis.call('GET', base .. 'fence')) or 0, now_us - 1)
 local leases, held, examined = {}, {}, 0
-local pop = { 'LMPOP', 10, unpack(QUEUED_KEYS) }
+local queued = queued_keys()
+local pop = { 'LMPOP', 10, unpack(queued) }
 pop[13], pop[14] = 'LEFT', 'COUNT'
 
 -- Whether entry i of `ids` is the one that counts. A job without a run is queued, unless it was removed and
@@ -81,7 +82,7 @@ while not is_repeated and #leases < 2 * max and examined < max + 1000 do
       fence = fence + 1
       local token, attempt = int(fence), int((tonumber(run[2]) or 0) + 1)
       redis.call('HSET', run_key, 'status', 'processing', 'attempt', attempt, 'fencing_token', token,
-        'worker_id', worker, 'started_at', reply[1], 'updated_at', reply[1])
+        'worker_id', worker, 'started_at', reply[1])
       local n = #leases
       leases[n + 1], leases[n + 2] = deadline, id
       held[n + 1], held[n + 2] = id, token .. call_tag
@@ -93,7 +94,7 @@ while not is_repeated and #leases < 2 * max and examined < max + 1000 do
   examined = examined + #ids
 end
 
-local more = redis.call('EXISTS', unpack(QUEUED_KEYS)) > 0
+local more = redis.call('EXISTS', unpack(queued)) > 0
 if #leases > 0 then
   redis.call('SET', base .. 'fence', int(fence))
   redis.call('ZADD', processing_key, unpack(leases))

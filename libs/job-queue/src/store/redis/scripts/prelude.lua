@@ -19,8 +19,11 @@ local function queued_key(priority)
   return base .. 'queued:' .. (priority or '5')
 end
 
-local QUEUED_KEYS = {}
-for priority = 0, 9 do QUEUED_KEYS[priority + 1] = queued_key(priority) end
+local function queued_keys()
+  local keys = {}
+  for priority = 0, 9 do keys[priority + 1] = queued_key(priority) end
+  return keys
+end
 
 -- JSON text with `"<field>":<now>` put in front; the rest stays as the caller wrote it.
 local function stamp(field, json)

@@ -22,6 +22,7 @@ if number == tonumber(last[1]) then return cjson.decode(last[2]) end
 
 local counts = { done = 0, retried = 0, dead = 0, cancelled = 0, released = 0, snoozed = 0, stale_refused = 0 }
 local any_waiting = false
+local released = {}
 
 -- Back to a waiting index until `due`.
 local function wait_in(index, status, id, due, body)
@@ -57,7 +58,7 @@ local apply = {
   release = function(id, _, _, priority)
     redis.call('HINCRBY', base .. 'run:' .. id, 'attempt', -1)
     redis.call('HSET', base .. 'run:' .. id, 'status', 'queued', 'updated_at', int(now))
-    redis.call('LPUSH', queued_key(priority), id)
+    table.insert(released, { queued_key(priority), id })
     any_waiting = true
     return 'released'
   end,
@@ -92,6 +93,8 @@ for i = 7, #ARGV, 5 do
   end
 end
 
+-- Backwards, because each goes to the head: so they keep their order.
+for i = #released, 1, -1 do redis.call('LPUSH', unpack(released[i])) end
 if #settled > 0 then
   redis.call('ZREM', base .. 'processing', unpack(settled))
   redis.call('HDEL', base .. 'held:' .. worker, unpack(settled))
