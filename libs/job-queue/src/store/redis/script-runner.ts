@@ -11,6 +11,7 @@ const SCRIPTS_DIR = join(dirname(fileURLToPath(import.meta.url)), 'scripts');
 export const SCRIPT_NAMES = [
   'enqueue',
   'claim',
+  'claim-again',
   'settle',
   'renew',
   'sign-off',

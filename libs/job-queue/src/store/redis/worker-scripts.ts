@@ -28,9 +28,16 @@ const CLAIM_STRIDE = 5;
 
 export async function claim(runner: ScriptRunner, call: LaneCall): Promise<Claim> {
   const { workerId, lane, number, claimMax, leaseMs } = call;
-  const reply = strings(
-    await numbered(call, runner.run('claim', [workerId, lane, number, claimMax, leaseMs])),
-  );
+  try {
+    return toClaim(await numbered(call, runner.run('claim', [workerId, lane, number, claimMax, leaseMs])));
+  } catch (error) {
+    if (!startsWith(error, 'REPEATED')) throw error;
+    return toClaim(await runner.run('claim-again', [workerId, lane, number, leaseMs]));
+  }
+}
+
+function toClaim(scriptReply: unknown): Claim {
+  const reply = strings(scriptReply);
   const claimed: ClaimedJob[] = [];
   for (let i = CLAIM_HEADER; i < reply.length; i += CLAIM_STRIDE) {
     claimed.push({

@@ -4,37 +4,19 @@
 -- ARGV    worker id, lane, number of the call, most jobs to claim, lease in ms
 -- Returns { now, '1' if ready jobs are left else '0', ms until the next due job or -1,
 --           then per job: id, fencing token, attempt, first_refused_at or '', spec or '' }
---         A number that was used already renews and returns what it claimed then.
--- Error   SUPERSEDED when a later number was used.
+-- Errors  REPEATED when the number was used already: claim-again.lua answers what was claimed then.
+--         SUPERSEDED when a later number was used.
 
 local worker, lane, number, max, lease_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local worker_key, held_key, processing_key = base .. 'worker:' .. worker, base .. 'held:' .. worker, base .. 'processing'
+local worker_key = base .. 'worker:' .. worker
 local deadline = int(now + lease_ms)
 local call_tag = ':' .. lane .. ':' .. int(number)
 local reply = { int(now), '0', -1 }
 
-local function answer(id, token, attempt, first_refused_at, spec)
-  local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3] = id, token, attempt
-  reply[n + 4], reply[n + 5] = first_refused_at or '', spec or ''
-end
-
 local last = tonumber(redis.call('HGET', worker_key, 'claim:' .. lane)) or 0
 if number < last then return redis.error_reply('SUPERSEDED by call ' .. int(last)) end
-local is_repeated = number == last
-if is_repeated then
-  local held = redis.call('HGETALL', held_key)
-  for i = 1, #held, 2 do
-    local id, token = held[i], string.match(held[i + 1], '^(%d+)' .. call_tag .. '$')
-    local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'fencing_token', 'attempt', 'first_refused_at')
-    if token and run[1] == 'processing' and run[2] == token then
-      redis.call('ZADD', processing_key, deadline, id)
-      answer(id, token, run[3], run[4], redis.call('GET', base .. 'job:' .. id))
-    end
-  end
-else
-  redis.call('HSET', worker_key, 'claim:' .. lane, int(number))
-end
+if number == last then return redis.error_reply('REPEATED call ' .. int(last)) end
+redis.call('HSET', worker_key, 'claim:' .. lane, int(number))
 if redis.call('HEXISTS', KEYS[1], 'paused') == 1 then return reply end
 
 local batch = math.max(max, 100)
@@ -68,7 +50,7 @@ local function drop_entry(id)
   if redis.call('HINCRBY', gone_key, '{total}', -1) <= 0 then redis.call('UNLINK', gone_key) end
 end
 
-while not is_repeated and #leases < 2 * max and examined < max + 1000 do
+while #leases < 2 * max and examined < max + 1000 do
   pop[15] = max - #leases / 2
   local popped = redis.call(unpack(pop))
   if not popped then break end
@@ -86,7 +68,9 @@ while not is_repeated and #leases < 2 * max and examined < max + 1000 do
       local n = #leases
       leases[n + 1], leases[n + 2] = deadline, id
       held[n + 1], held[n + 2] = id, token .. call_tag
-      answer(id, token, attempt, run[3], specs[i])
+      local m = #reply
+      reply[m + 1], reply[m + 2], reply[m + 3] = id, token, attempt
+      reply[m + 4], reply[m + 5] = run[3] or '', specs[i] or ''
     else
       drop_entry(id)
     end
@@ -97,8 +81,8 @@ end
 local more = redis.call('EXISTS', unpack(queued)) > 0
 if #leases > 0 then
   redis.call('SET', base .. 'fence', int(fence))
-  redis.call('ZADD', processing_key, unpack(leases))
-  redis.call('HSET', held_key, unpack(held))
+  redis.call('ZADD', base .. 'processing', unpack(leases))
+  redis.call('HSET', base .. 'held:' .. worker, unpack(held))
 end
 -- This worker may be full now. Another idle one must take what is left, and keep the next due time.
 if #leases == 2 * max and (more or next_due) then wake() end
