@@ -36,6 +36,7 @@ export class RedisConnection {
   private incompatible: IncompatibleStoreError | undefined;
   private checking: Promise<void> | undefined;
   private closed = false;
+  private warned = false;
 
   constructor(
     private readonly options: RedisConnectionOptions,
@@ -169,7 +170,8 @@ export class RedisConnection {
       );
     }
     const policy = field('maxmemory_policy');
-    if (policy !== '' && policy !== 'noeviction') {
+    if (policy !== '' && policy !== 'noeviction' && !this.warned) {
+      this.warned = true;
       this.settings.warn(
         `Redis at ${this.address} has maxmemory-policy "${policy}": when it is full it deletes jobs, locks and ` +
           'leases. Set it with: CONFIG SET maxmemory-policy noeviction',
