@@ -1,5 +1,6 @@
 // Builds everything: `tsc -b`, plus the two things tsc does not do. It copies the .lua files next to the
-// compiled code, and it removes outputs whose source has vanished. `--clean` only removes all outputs.
+// compiled code, and it removes outputs whose source has vanished. `--app` builds only what the app needs, so
+// that a test that does not compile keeps nobody from starting it. `--clean` only removes all outputs.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +48,8 @@ function copyLua() {
 
 function compile() {
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  return spawnSync(process.execPath, [tsc, '-b'], { cwd: root, stdio: 'inherit' }).status ?? 1;
+  const projects = process.argv.includes('--app') ? ['tsconfig.app.json'] : [];
+  return spawnSync(process.execPath, [tsc, '-b', ...projects], { cwd: root, stdio: 'inherit' }).status ?? 1;
 }
 
 function files(directory) {

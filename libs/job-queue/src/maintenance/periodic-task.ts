@@ -1,5 +1,6 @@
 /** Something that runs every so often, driven by a tick per second: never over itself, never throwing into the scheduler. */
 import { Logger } from '@nestjs/common';
+import { StoreUnavailableError } from '../errors/errors.js';
 
 /** The literal expression of all our `@Cron`s; each service decides by its interval whether a tick is its turn. */
 export const EVERY_SECOND = '* * * * * *';
@@ -41,8 +42,10 @@ export class PeriodicTask {
       if (this.failing) this.logger.log(`${this.name} works again.`);
       this.failing = false;
     } catch (error) {
-      // Once per outage; the next tick tries again.
-      if (!this.failing) this.logger.warn(`${this.name} failed and will be tried again: ${messageOf(error)}`);
+      // Once per outage; the next tick tries again. That the store is away is the worker's to say.
+      const level = error instanceof StoreUnavailableError ? 'debug' : 'warn';
+      if (!this.failing)
+        this.logger[level](`${this.name} failed and will be tried again: ${messageOf(error)}`);
       this.failing = true;
     } finally {
       this.running = false;

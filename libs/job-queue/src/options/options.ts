@@ -82,13 +82,13 @@ export interface JobQueueModuleOptions {
 
 export interface EnqueueOptions {
   /** Your own id, 1–128 characters. A second enqueue with it answers `duplicate: true` for as long as the job is kept. */
-  readonly jobId?: string;
+  readonly jobId?: string | undefined;
   /** ms from now, by the store's clock, until the job is ready. */
-  readonly delayMs?: number;
+  readonly delayMs?: number | undefined;
   /** 0 (first) to 9 (last). */
-  readonly priority?: number;
+  readonly priority?: number | undefined;
   /** Overrides the handler's and the queue's limit. */
-  readonly maxAttempts?: number;
+  readonly maxAttempts?: number | undefined;
 }
 
 export interface JobHandlerOptions {

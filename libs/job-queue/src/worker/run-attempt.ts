@@ -3,7 +3,7 @@ import { AttemptsExhaustedError, UnknownJobTypeError } from '../errors/attempt-e
 import type { Outcome } from '../job/outcome.js';
 import { serializeError } from '../job/job-error.js';
 import { validatePayload } from '../job/payload-validation.js';
-import { readSpec } from '../job/spec.js';
+import { readSpec, type JobSpec } from '../job/spec.js';
 import { INTERNAL } from '../options/defaults.js';
 import type { ResolvedQueueOptions } from '../options/resolve-options.js';
 import type { JobStore } from '../store/job-store.js';
@@ -17,6 +17,7 @@ export interface AttemptEnvironment {
   readonly store: JobStore;
   readonly workerId: string;
   readonly findHandler: (type: string) => RegisteredHandler | undefined;
+  readonly onAcquired: (attempt: Attempt) => void;
   /** Called once the timeout of the attempt is known. */
   readonly watchTimeout: (attempt: Attempt, timeoutMs: number) => void;
 }
@@ -38,9 +39,8 @@ export async function runAttempt(
   storeNow: number,
 ): Promise<AttemptResult> {
   try {
-    const { jobId, claimed } = attempt;
-    const spec = readSpec(jobId, claimed.spec);
-    attempt.jobType = spec.type;
+    const { jobId } = attempt;
+    const spec = readAnnounced(attempt, environment);
     const handler = environment.findHandler(spec.type);
     const rules = (attempt.rules = failureRules(spec.maxAttempts, handler, environment.queue));
     if (attempt.number > rules.maxAttempts) throw new AttemptsExhaustedError(jobId, rules.maxAttempts);
@@ -56,6 +56,17 @@ export async function runAttempt(
     return { outcome: result === undefined ? { kind: 'done' } : { kind: 'done', result } };
   } catch (error) {
     return { outcome: classifyFailure(attempt, error), error };
+  }
+}
+
+/** The attempt is announced once its type is known, and also when that turns out to be unreadable. */
+function readAnnounced(attempt: Attempt, { onAcquired }: AttemptEnvironment): JobSpec {
+  try {
+    const spec = readSpec(attempt.jobId, attempt.claimed.spec);
+    attempt.jobType = spec.type;
+    return spec;
+  } finally {
+    onAcquired(attempt);
   }
 }
 

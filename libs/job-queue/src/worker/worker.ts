@@ -50,7 +50,10 @@ export class Worker {
     });
     const watchTimeout = (attempt: Attempt, timeoutMs: number): void =>
       this.keeper.watchTimeout(attempt, timeoutMs);
-    this.environment = { queue, store, workerId, findHandler, watchTimeout };
+    const onAcquired = (attempt: Attempt): void => {
+      if (events.has('acquired')) events.emit('acquired', attempt.ref());
+    };
+    this.environment = { queue, store, workerId, findHandler, watchTimeout, onAcquired };
   }
 
   get queue(): string {
@@ -93,7 +96,7 @@ export class Worker {
 
   private startAttempts(jobs: readonly ClaimedJob[], sentAt: number, storeNow: number): void {
     if (jobs.length === 0) return;
-    const { queue, events } = this.dependencies;
+    const { queue } = this.dependencies;
     const now = performance.now();
     const leaseDeadline = this.keeper.deadlineFrom(sentAt);
     for (const job of jobs) {
@@ -104,7 +107,6 @@ export class Worker {
         this.end(attempt, { kind: 'release' }, undefined);
         continue;
       }
-      if (events.has('acquired')) events.emit('acquired', attempt.ref());
       void this.run(attempt, storeNow);
     }
   }
