@@ -86,6 +86,16 @@ class Handlers {
     return { resumedFrom: before };
   }
 
+  @JobHandler('bad_checkpoint', { maxAttempts: 1 })
+  async badCheckpoint(payload: { large?: boolean }, job: JobContext): Promise<void> {
+    await job.checkpoint.set(payload.large ? 'x'.repeat(2_000) : () => 1);
+  }
+
+  @JobHandler('enqueues_badly', { maxAttempts: 2 })
+  async enqueuesBadly(): Promise<void> {
+    throw new PayloadValidationError('another_job', [{ path: 'email', messages: ['is missing'] }]);
+  }
+
   @JobHandler('large_result')
   largeResult(): string {
     return 'x'.repeat(2_000);
@@ -202,6 +212,19 @@ describe.each(STORES)('attempts on %s', (store) => {
   it('buries a job whose result cannot be stored', async () => {
     const { jobId } = await app.queue.enqueue('large_result', {});
     expect(await ended(jobId)).toMatchObject({ status: 'dead', attempt: 1, deadReason: 'result_unstorable' });
+  });
+
+  it.each([{}, { large: true }])('refuses a checkpoint that cannot be stored (%j)', async (payload) => {
+    const { jobId } = await app.queue.enqueue('bad_checkpoint', payload);
+    expect(await ended(jobId)).toMatchObject({
+      status: 'dead',
+      lastError: { code: 'CHECKPOINT_UNSTORABLE' },
+    });
+  });
+
+  it("does not take a handler's own validation error for its payload's", async () => {
+    const { jobId } = await app.queue.enqueue('enqueues_badly', {});
+    expect(await ended(jobId)).toMatchObject({ attempt: 2, deadReason: 'attempts_exhausted' });
   });
 
   it('puts a job of an unknown type back without counting the attempt', async () => {

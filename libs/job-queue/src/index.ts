@@ -39,6 +39,7 @@ export type {
 } from './options/options.js';
 export type { EnqueueReply, JobCounts, QueueSnapshot, Stat, StatCounts } from './store/job-store.js';
 export {
+  CheckpointUnstorableError,
   ConfigurationError,
   EnqueueRefusedError,
   EnqueueUnknownError,

@@ -81,6 +81,21 @@ export class ResultUnstorableError extends FencelineError {
   }
 }
 
+/** What was given to `checkpoint.set` is over `resultLimitBytes` or is not JSON. Nothing was stored. */
+export class CheckpointUnstorableError extends FencelineError {
+  readonly code = 'CHECKPOINT_UNSTORABLE';
+
+  constructor(
+    readonly jobId: string,
+    readonly problem: string,
+  ) {
+    super(
+      `The checkpoint of job "${jobId}" cannot be stored: ${problem}. ` +
+        'Keep a position or a reference in it, or raise resultLimitBytes.',
+    );
+  }
+}
+
 /** No queue of that name is configured in this process. */
 export class UnknownQueueError extends FencelineError {
   readonly code = 'UNKNOWN_QUEUE';

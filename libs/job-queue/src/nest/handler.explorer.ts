@@ -31,8 +31,10 @@ export class HandlerExplorer {
         const metadata = this.readMetadata(prototype, name);
         if (!metadata) continue;
         const owner = wrapper.name ?? 'a provider';
-        if (!wrapper.isDependencyTreeStatic()) {
-          const mend = 'must be a singleton: a worker has no request to make a request-scoped provider for';
+        // Of a transient provider Nest has only an instance whose constructor never ran.
+        if (!wrapper.isDependencyTreeStatic() || wrapper.isTransient) {
+          const mend =
+            'must be a singleton: a worker has no request or inquirer to make a scoped provider for';
           throw new ConfigurationError(`${owner}.${name}`, metadata.job, mend);
         }
         const instance: unknown = wrapper.instance;

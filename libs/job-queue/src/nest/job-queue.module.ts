@@ -47,17 +47,14 @@ const PUBLIC = [
     },
     {
       provide: JobEvents,
-      inject: [RESOLVED_OPTIONS],
-      useFactory: ({ logging }: ResolvedOptions) => {
+      useFactory: () => {
         const logger = new Logger(LOG_CONTEXT);
-        const events = new JobEvents((event, error) =>
+        return new JobEvents((event, error) =>
           logger.error(
             `A listener of "${event}" failed`,
             error instanceof Error ? error.stack : String(error),
           ),
         );
-        if (logging) new JobEventLogger(logger, logging).subscribe(events);
-        return events;
       },
     },
     {

@@ -15,27 +15,7 @@ import { nextDelayMs, type Backoff } from '../job/backoff.js';
 import { serializeError } from '../job/job-error.js';
 import type { DeadReason } from '../job/job.js';
 import type { Outcome } from '../job/outcome.js';
-import type { Attempt, FailureRules } from './attempt.js';
-
-/**
- * The result as JSON text, `undefined` when the handler returned nothing.
- * @throws ResultUnstorableError
- */
-export function serializeResult(jobType: string, result: unknown, limitBytes: number): string | undefined {
-  if (result === undefined) return undefined;
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(result);
-  } catch (error) {
-    throw new ResultUnstorableError(jobType, error instanceof Error ? error.message : 'it is not JSON');
-  }
-  if (text === undefined) throw new ResultUnstorableError(jobType, `a ${typeof result} is not JSON`);
-  const bytes = Buffer.byteLength(text);
-  if (bytes > limitBytes) {
-    throw new ResultUnstorableError(jobType, `it has ${bytes} bytes, the limit is ${limitBytes}`);
-  }
-  return text;
-}
+import type { Attempt } from './attempt.js';
 
 /**
  * What the failure of an attempt means for its job. `undefined`: its lease was lost, so it has nothing to
@@ -47,7 +27,7 @@ export function classifyFailure(attempt: Attempt, thrown: unknown): Outcome | un
   if (aborted instanceof WorkerShutdownError) return { kind: 'release' };
   if (aborted instanceof JobCancelledError) return { kind: 'cancelled' };
 
-  const reason = deadReason(thrown, rules);
+  const reason = deadReason(thrown, attempt);
   if (reason) return bury(reason, thrown);
   // What a timed-out handler throws is usually just "aborted"; the timeout is what people need to see.
   const error = aborted instanceof JobTimeoutError ? aborted : thrown;
@@ -59,15 +39,16 @@ export function bury(reason: DeadReason, error: unknown): Outcome {
   return { kind: 'dead', reason, error: serializeError(error) };
 }
 
-function deadReason(error: unknown, { isPermanent }: FailureRules): DeadReason | undefined {
+function deadReason(error: unknown, { wasInvoked, rules }: Attempt): DeadReason | undefined {
   if (error instanceof UnreadableSpecError) return 'spec_unreadable';
-  if (error instanceof PayloadValidationError) return 'payload_invalid';
+  // A handler may throw one too, when it enqueues; that says nothing about its own payload.
+  if (error instanceof PayloadValidationError && !wasInvoked) return 'payload_invalid';
   if (error instanceof ResultUnstorableError) return 'result_unstorable';
   if (error instanceof AttemptsExhaustedError) return 'attempts_exhausted';
   if (error instanceof UnknownJobTypeError) return 'unknown_type';
   if (error instanceof PermanentError) return 'permanent_error';
   try {
-    return isPermanent?.(error) ? 'permanent_error' : undefined;
+    return rules.isPermanent?.(error) ? 'permanent_error' : undefined;
   } catch {
     // A broken predicate must not decide that a job is beyond help.
     return undefined;

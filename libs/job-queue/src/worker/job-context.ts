@@ -1,14 +1,17 @@
 /** What a handler gets beside its payload. */
 import { StaleTokenError } from '../errors/errors.js';
 import type { FencingToken } from '../job/job.js';
+import type { ResolvedQueueOptions } from '../options/resolve-options.js';
 import type { JobStore } from '../store/job-store.js';
 import type { Attempt } from './attempt.js';
+import { checkpointText } from './json-text.js';
 
 export interface Checkpoint {
   /** What an earlier attempt (or this one) stored, `undefined` at first. */
   get<T = unknown>(): Promise<T | undefined>;
   /**
    * Stores how far the job has come. Survives retries, crashes, reaping and redrive.
+   * @throws CheckpointUnstorableError when the value is not JSON or too large; nothing is written then.
    * @throws StaleTokenError when this attempt's lease was lost; nothing is written then.
    * @throws StoreUnavailableError when the store cannot be reached or is full.
    */
@@ -20,7 +23,7 @@ export class JobContext {
 
   constructor(
     private readonly attemptState: Attempt,
-    readonly queue: string,
+    private readonly queueOptions: ResolvedQueueOptions,
     readonly workerId: string,
     /** ms since the epoch, by the store's clock. */
     readonly createdAt: number,
@@ -28,7 +31,11 @@ export class JobContext {
     readonly maxAttempts: number,
     store: JobStore,
   ) {
-    this.checkpoint = new StoredCheckpoint(attemptState, store);
+    this.checkpoint = new StoredCheckpoint(attemptState, store, queueOptions.resultLimitBytes);
+  }
+
+  get queue(): string {
+    return this.queueOptions.name;
   }
 
   get id(): string {
@@ -59,6 +66,7 @@ class StoredCheckpoint implements Checkpoint {
   constructor(
     private readonly attempt: Attempt,
     private readonly store: JobStore,
+    private readonly limitBytes: number,
   ) {}
 
   async get<T>(): Promise<T | undefined> {
@@ -68,7 +76,11 @@ class StoredCheckpoint implements Checkpoint {
 
   async set(value: unknown): Promise<void> {
     const { jobId, token } = this.attempt;
-    const accepted = await this.store.writeCheckpoint(jobId, token, JSON.stringify(value ?? null));
+    const accepted = await this.store.writeCheckpoint(
+      jobId,
+      token,
+      checkpointText(jobId, value, this.limitBytes),
+    );
     if (!accepted) throw new StaleTokenError(jobId, token);
   }
 }

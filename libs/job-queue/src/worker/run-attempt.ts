@@ -8,9 +8,10 @@ import { INTERNAL } from '../options/defaults.js';
 import type { ResolvedQueueOptions } from '../options/resolve-options.js';
 import type { JobStore } from '../store/job-store.js';
 import type { Attempt, FailureRules } from './attempt.js';
-import { classifyFailure, serializeResult } from './classify.js';
+import { classifyFailure } from './classify.js';
 import type { RegisteredHandler } from './handler-registry.js';
 import { JobContext } from './job-context.js';
+import { resultText } from './json-text.js';
 
 export interface AttemptEnvironment {
   readonly queue: ResolvedQueueOptions;
@@ -43,16 +44,18 @@ export async function runAttempt(
     const spec = readAnnounced(attempt, environment);
     const handler = environment.findHandler(spec.type);
     const rules = (attempt.rules = failureRules(spec.maxAttempts, handler, environment.queue));
-    if (attempt.number > rules.maxAttempts) throw new AttemptsExhaustedError(jobId, rules.maxAttempts);
+    // First: without the handler nobody here knows its limit, and the attempt is not counted anyway.
     if (!handler) return refuseUnknownType(attempt, spec.type, storeNow);
+    if (attempt.number > rules.maxAttempts) throw new AttemptsExhaustedError(jobId, rules.maxAttempts);
 
     const payload = handler.payload
       ? await validatePayload(spec.type, handler.payload, spec.payload)
       : spec.payload;
     const { queue, workerId, store } = environment;
-    const job = new JobContext(attempt, queue.name, workerId, spec.createdAt, rules.maxAttempts, store);
+    const job = new JobContext(attempt, queue, workerId, spec.createdAt, rules.maxAttempts, store);
     environment.watchTimeout(attempt, handler.options.timeoutMs ?? queue.timeoutMs);
-    const result = serializeResult(spec.type, await handler.invoke(payload, job), queue.resultLimitBytes);
+    attempt.wasInvoked = true;
+    const result = resultText(spec.type, await handler.invoke(payload, job), queue.resultLimitBytes);
     return { outcome: result === undefined ? { kind: 'done' } : { kind: 'done', result } };
   } catch (error) {
     return { outcome: classifyFailure(attempt, error), error };

@@ -95,6 +95,8 @@ export class RedisConnection {
   }
 
   async close(): Promise<void> {
+    // Disconnecting a second time would leave ioredis waiting two seconds for a 'close' that came already.
+    if (this.closed) return;
     this.closed = true;
     this.client.disconnect();
   }

@@ -1,0 +1,161 @@
+/**
+ * docs/redis-keys.md against a real Redis that has seen every state: each key and hash field that is there is
+ * documented, with its type, and each documented one was there.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { INTERNAL } from '#lib/options/defaults.js';
+import { STATS } from '#lib/store/job-store.js';
+import { LONG_MS, OUTCOMES, PASSED_MS, SHORT_MS, StoreDriver, worker } from '../contract/contract-store.js';
+import { openRedisStore, type RedisStoreHarness } from '../support/redis-store.js';
+import { keysOf } from '../support/redis.js';
+import { codeSpans, readDocument, table } from './markdown.js';
+
+const DOCUMENT = readDocument('docs/redis-keys.md');
+
+interface Pattern {
+  readonly text: string;
+  readonly matches: RegExp;
+  readonly type: string;
+}
+
+const toRegExp = (pattern: string): RegExp =>
+  new RegExp(
+    `^${pattern
+      .replace('<0-9>', '[0-9]')
+      .replace('<minute>', String.raw`\d+`)
+      .replace(/<\w+>/, '.+')}$`,
+  );
+
+const patterns: Pattern[] = table(DOCUMENT, 'Key', '## Every key').map(({ Key, Type = '' }) => {
+  const [text = ''] = codeSpans(Key);
+  return { text, matches: toRegExp(text), type: Type };
+});
+
+const fieldsUnder = (heading: string): string[] =>
+  table(DOCUMENT, 'Field', heading).flatMap(({ Field }) => codeSpans(Field));
+
+describe('docs/redis-keys.md', () => {
+  let harness: RedisStoreHarness;
+  /** Every key that was there at some time, without its base → type. */
+  const seen = new Map<string, string>();
+  /** Every field of the runs, the workers, the meta and the counters. */
+  const seenFields = new Map<string, Set<string>>();
+
+  const look = async (): Promise<void> => {
+    const { redis, prefix, key } = harness;
+    const base = key('');
+    for (const full of await keysOf(redis, prefix)) {
+      expect(full.startsWith(base)).toBe(true);
+      const name = full.slice(base.length);
+      const type = await redis.type(full);
+      // It may have gone since.
+      if (type === 'none') continue;
+      seen.set(name, type);
+      const [kind = ''] = name.split(':');
+      const fields = seenFields.get(kind) ?? new Set();
+      seenFields.set(kind, fields);
+      if (type === 'hash') for (const field of await redis.hkeys(full)) fields.add(field);
+    }
+  };
+
+  beforeAll(async () => {
+    harness = await openRedisStore();
+    await bringIntoEveryState(harness, look);
+  });
+  afterAll(() => harness.close());
+
+  it('documents every key that is there, with its type', () => {
+    const undocumented = [...seen].filter(
+      ([name, type]) =>
+        patterns.filter((pattern) => pattern.matches.test(name) && pattern.type === type).length !== 1,
+    );
+    expect(undocumented).toEqual([]);
+  });
+
+  it('documents no key that is never there', () => {
+    const names = [...seen.keys()];
+    expect(patterns.filter(({ matches }) => !names.some((name) => matches.test(name)))).toEqual([]);
+  });
+
+  it('documents the fields of a run', () => {
+    expect([...(seenFields.get('run') ?? [])].toSorted()).toEqual(
+      fieldsUnder('### Fields of run').toSorted(),
+    );
+  });
+
+  it('documents the fields of a worker', () => {
+    const documented = fieldsUnder('### Fields of worker');
+    const real = [...(seenFields.get('worker') ?? [])];
+    expect(real.filter((field) => !documented.some((pattern) => toRegExp(pattern).test(field)))).toEqual([]);
+    expect(documented.filter((pattern) => !real.some((field) => toRegExp(pattern).test(field)))).toEqual([]);
+  });
+
+  it('documents the fields of meta', () => {
+    const [meta] = table(DOCUMENT, 'Key', '## Every key').filter(({ Key }) => Key === '`meta`');
+    expect([...(seenFields.get('meta') ?? [])].toSorted()).toEqual(codeSpans(meta?.['Holds']).toSorted());
+  });
+
+  it('counts nothing under another name', () => {
+    expect([...(seenFields.get('stats') ?? [])].toSorted()).toEqual([...STATS].toSorted());
+  });
+
+  it('says for how long a minute is kept, and that absent never exists', async () => {
+    const minute = [...seen.keys()].find((name) => name.startsWith('stats:')) ?? '';
+    const seconds = await harness.redis.ttl(harness.key(minute));
+    expect(Math.round(seconds / 3_600)).toBe(2);
+    expect([...seen.keys()]).not.toContain('absent');
+  });
+
+  it('says what happens when each of them is deleted', () => {
+    const explained = table(DOCUMENT, 'Deleted').flatMap(({ Deleted }) => codeSpans(Deleted));
+    expect(patterns.map(({ text }) => text).filter((text) => !explained.includes(text))).toEqual([]);
+  });
+
+  it('says how long an idle worker may overlook new work', () => {
+    expect(DOCUMENT).toContain(`notices new work within ${INTERNAL.idlePollMs / 1_000} s`);
+  });
+});
+
+/** Runs jobs into all states, and looks while each key is there. */
+async function bringIntoEveryState(harness: RedisStoreHarness, look: () => Promise<void>): Promise<void> {
+  const driver = new StoreDriver({
+    store: harness.store,
+    advance: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    close: harness.close,
+  });
+  const { store } = driver;
+  await store.renew(worker('worker-1'), [], LONG_MS);
+  await store.pause();
+  await look();
+  await store.resume();
+
+  for (const [kind, outcome] of Object.entries(OUTCOMES)) {
+    await driver.enqueue(kind);
+    const claimed = await driver.claimOne();
+    await store.writeCheckpoint(kind, claimed.token, '{"step":1}');
+    await store.renew(worker('worker-1'), [claimed], LONG_MS);
+    await driver.settle(claimed, outcome);
+    // A release puts it back; the next claim would take it.
+    if (kind === 'release') await store.cancel(kind);
+    await look();
+  }
+  await driver.settle({ jobId: 'done', token: 1 }, OUTCOMES.done);
+  await store.redrive('dead');
+  await driver.enqueue('done');
+  await driver.claimIds();
+
+  await driver.enqueue('abandoned');
+  await driver.claimOne({ leaseMs: SHORT_MS });
+  await store.cancel('abandoned');
+  await look();
+  await driver.advance(PASSED_MS);
+  await store.reap(LONG_MS, 10);
+  await store.count('runaways', 1);
+
+  for (let priority = 0; priority <= 9; priority++)
+    await driver.enqueue(`priority-${priority}`, { priority });
+  await driver.enqueue('later', { delayMs: LONG_MS });
+  await driver.enqueue('unwanted');
+  await store.cancel('unwanted');
+  await look();
+}
