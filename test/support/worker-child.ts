@@ -108,6 +108,12 @@ export class WorkerChild {
     this.child.kill(signal);
   }
 
+  /** Sends SIGTERM and waits until it is heard. */
+  async terminate(): Promise<void> {
+    this.kill('SIGTERM');
+    await this.hear(({ kind }) => kind === 'stopping', 'the shutdown');
+  }
+
   private replies(): EnqueueReply[] {
     return this.said.filter((message) => message.kind === 'enqueued').map(({ reply }) => reply);
   }

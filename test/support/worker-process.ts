@@ -63,14 +63,16 @@ class Handlers {
     return { by: process.pid };
   }
 
-  /** Lets nothing else run in this process: no timer, no heartbeat, no reply. */
+  /** Its first run lets nothing else run in this process: no timer, no heartbeat, no reply. */
   @JobHandler('block')
   async block({ untilFile, atLeastMs }: BlockPayload, job: JobContext): Promise<{ by: number }> {
     void this.watch(job);
     await this.reportStart(job);
     const until = performance.now() + atLeastMs;
     const never = new Int32Array(new SharedArrayBuffer(4));
-    while (performance.now() < until || !existsSync(untilFile)) Atomics.wait(never, 0, 0, 10);
+    while (job.attempt === 1 && (performance.now() < until || !existsSync(untilFile))) {
+      Atomics.wait(never, 0, 0, 10);
+    }
     return { by: process.pid };
   }
 
@@ -103,6 +105,8 @@ class Handlers {
 })
 class WorkerProcessModule {}
 
+// Before Nest's own listener: by the time the parent hears this, the worker claims no more.
+process.on('SIGTERM', () => void report({ kind: 'stopping' }));
 const app = await NestFactory.createApplicationContext(WorkerProcessModule, { logger: ['error', 'fatal'] });
 app.enableShutdownHooks([ShutdownSignal.SIGTERM], { useProcessExit: true });
 

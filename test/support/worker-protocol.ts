@@ -52,6 +52,7 @@ export interface EventMessage {
 
 export type FromWorker =
   | { readonly kind: 'ready' }
+  | { readonly kind: 'stopping' }
   | StartedMessage
   | EventMessage
   /** The handler's signal fired; `code` is its reason's. */

@@ -70,7 +70,7 @@ export class RedisConnection {
   async call<T>(send: (client: Redis) => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.settings.commandTimeoutMs;
     if (this.client.status !== 'ready') await this.waitUntilReady(deadline);
-    if (this.checking) await this.checking;
+    if (this.checking) await this.waitUntilChecked(this.checking, deadline);
     if (this.incompatible) throw this.incompatible;
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
@@ -126,6 +126,8 @@ export class RedisConnection {
           : new Redis({ ...this.options.redis, ...ours });
     // Calls report their own errors; without a listener ioredis prints every failed reconnect.
     client.on('error', () => {});
+    // Every call of an outage waits for the connection with listeners of its own; Node would suspect a leak.
+    client.setMaxListeners(0);
     return client;
   }
 
@@ -149,6 +151,15 @@ export class RedisConnection {
       );
       this.client.on('ready', onReady).on('end', onEnd).on('error', onError);
     });
+  }
+
+  private async waitUntilChecked(checking: Promise<void>, deadline: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const expired = new Promise<never>((_, reject) => {
+      const fail = (): void => reject(new RedisCallError(`${this.address} did not answer in time`, false));
+      timer = setTimeout(fail, Math.max(0, deadline - performance.now()));
+    });
+    await Promise.race([checking, expired]).finally(() => clearTimeout(timer));
   }
 
   /** On every new connection, which may lead to another server: is it new enough, and set up so that jobs are safe? */
