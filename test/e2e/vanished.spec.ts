@@ -141,6 +141,7 @@ describe('what vanishes or is spoiled', () => {
 // hibiken/asynq#1144, taskforcesh/bullmq#1443
 describe('the lease entry of a worker that died', () => {
   let app: TestApp;
+  let heir: TestApp | undefined;
   const children = new WorkerChildren(() => ({ prefix: app.prefix, module: OPTIONS }));
 
   beforeEach(async () => {
@@ -148,6 +149,8 @@ describe('the lease entry of a worker that died', () => {
   });
   afterEach(async () => {
     await children.killAll();
+    await heir?.close();
+    heir = undefined;
     await app.close();
   });
 
@@ -155,7 +158,10 @@ describe('the lease entry of a worker that died', () => {
     const doomed = await children.start();
     await app.queue.enqueue('hold', {}, { jobId: 'orphan' });
     await doomed.started('orphan');
-    const heir = await children.start();
+    heir = await startApp({
+      providers: [RecordingHandlers],
+      options: { ...OPTIONS, prefix: app.prefix },
+    });
     doomed.kill('SIGKILL');
     await doomed.exited;
     const killedAt = performance.now();
@@ -164,7 +170,10 @@ describe('the lease entry of a worker that died', () => {
     redis.disconnect();
     expect(removed).toBe(1);
 
-    expect(await heir.started('orphan')).toMatchObject({ attempt: 2 });
+    const handlers = heir.context.get(RecordingHandlers);
+    const run = await eventually(() => handlers.runsOf('orphan')[0]);
+    handlers.finish('orphan');
+    expect(run).toMatchObject({ attempt: 2 });
     expect(performance.now() - killedAt).toBeLessThan(LEASE_MS + REAP_INTERVAL_MS + SLACK_MS);
     expect((await app.inspector.snapshot()).lifetime).toMatchObject({ lost_leases: 1 });
   });
