@@ -9,6 +9,8 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/chaos/'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/libs/[^/]+/dist/'],
   testEnvironment: 'node',
+  // Jest would leave one core idle; most of these tests wait for a process or for time to pass.
+  maxWorkers: '100%',
   // Tests wait for what they observe and give up by themselves; this is for a machine that is busy with others.
   testTimeout: 30_000,
   reporters: ['default', '<rootDir>/scripts/closing-line-reporter.mjs'],

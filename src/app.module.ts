@@ -6,6 +6,7 @@ import { AppConfig } from './config/app-config.js';
 import { ConfigModule } from './config/config.module.js';
 import { EmailsModule } from './emails/emails.module.js';
 import { HealthModule } from './health/health.module.js';
+import { InvoicesModule } from './invoices/invoices.module.js';
 import { JobsModule } from './jobs/jobs.module.js';
 
 @Module({})
@@ -26,6 +27,7 @@ export class AppModule {
         }),
         EmailsModule,
         CachesModule,
+        InvoicesModule,
         JobsModule,
         HealthModule,
       ],

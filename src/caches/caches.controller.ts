@@ -2,6 +2,7 @@
 import { Body, Controller, Get, HttpCode, HttpStatus, Param, Post, Res } from '@nestjs/common';
 import { QueueService } from '@fenceline/nestjs';
 import type { Response } from 'express';
+import { IdempotentRoute } from '../http/idempotent-route.js';
 import { OptionalJobId } from '../http/optional-job-id.js';
 import { type AcceptedJob, locateJob } from '../jobs/accepted-job.js';
 import { CacheReader, type Reading } from './cache.reader.js';
@@ -20,6 +21,7 @@ export class CachesController {
   ) {}
 
   @Post('cache-rebuilds')
+  @IdempotentRoute()
   @HttpCode(HttpStatus.ACCEPTED)
   async rebuild(
     @Body() { jobId, ...payload }: RebuildCacheRequest,

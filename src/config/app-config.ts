@@ -3,6 +3,9 @@
 /** `all`: API and workers in one process. `api`: only enqueues. `worker`: only runs jobs. */
 export type Role = 'all' | 'api' | 'worker';
 
+/** What Node's timers can count. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** A setting that cannot work. The message is one line for the person who started the process. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -19,6 +22,8 @@ export class AppConfig {
   readonly port: number;
   /** `undefined`: jobs and caches live in this process's memory. */
   readonly redisUrl: string | undefined;
+  /** `undefined`: invoices live in this process's memory. */
+  readonly databaseUrl: string | undefined;
   /** First part of every Redis key, so that several installations can share one Redis. */
   readonly prefix: string;
   /** What `authorization: Bearer …` must carry for admin routes. `undefined`: those routes are off. */
@@ -31,14 +36,21 @@ export class AppConfig {
   readonly cacheMaxAgeMs: number;
   /** How long the simulated source takes for one page, ms. */
   readonly sourceDelayMs: number;
+  /** How long the simulated accounting system takes for one invoice, ms. */
+  readonly accountingDelayMs: number;
+  /** How long an invoice stays locked after the process that syncs it fell silent, ms. */
+  readonly invoiceLockTtlMs: number;
+  /** How long a sync waits for another one of the same invoice, ms. */
+  readonly invoiceLockWaitMs: number;
   /** Health port of a worker process, which has no HTTP API. `undefined`: none. */
   readonly workerHealthPort: number | undefined;
 
   /** @throws ConfigError for the first setting that cannot work. */
   constructor(env: Readonly<Record<string, string | undefined>>, role?: Role) {
     this.role = role ?? readRole(env['ROLE']);
-    this.port = readInteger('PORT', env['PORT'], 65_535) ?? 3000;
+    this.port = readInteger('PORT', env['PORT'], { max: 65_535 }) ?? 3000;
     this.redisUrl = readUrl('REDIS_URL', env['REDIS_URL'], ['redis:', 'rediss:']);
+    this.databaseUrl = readUrl('DATABASE_URL', env['DATABASE_URL'], ['postgres:', 'postgresql:']);
     this.prefix = env['FENCELINE_PREFIX'] || 'fl';
     this.adminToken = env['ADMIN_TOKEN'] || undefined;
     this.smtpUrl = readUrl('SMTP_URL', env['SMTP_URL'], ['smtp:', 'smtps:']);
@@ -46,7 +58,13 @@ export class AppConfig {
     this.outboxDir = env['OUTBOX_DIR'] || 'var/outbox';
     this.cacheMaxAgeMs = readInteger('CACHE_MAX_AGE_MS', env['CACHE_MAX_AGE_MS']) ?? 60_000;
     this.sourceDelayMs = readInteger('SOURCE_DELAY_MS', env['SOURCE_DELAY_MS']) ?? 100;
-    this.workerHealthPort = readInteger('WORKER_HEALTH_PORT', env['WORKER_HEALTH_PORT'], 65_535);
+    this.accountingDelayMs = readInteger('ACCOUNTING_DELAY_MS', env['ACCOUNTING_DELAY_MS']) ?? 100;
+    this.invoiceLockTtlMs =
+      readInteger('INVOICE_LOCK_TTL_MS', env['INVOICE_LOCK_TTL_MS'], { min: 100, max: LONGEST_TIMER_MS }) ??
+      10_000;
+    this.invoiceLockWaitMs =
+      readInteger('INVOICE_LOCK_WAIT_MS', env['INVOICE_LOCK_WAIT_MS'], { max: LONGEST_TIMER_MS }) ?? 5_000;
+    this.workerHealthPort = readInteger('WORKER_HEALTH_PORT', env['WORKER_HEALTH_PORT'], { max: 65_535 });
 
     if (this.role !== 'all' && this.redisUrl === undefined) {
       throw new ConfigError(
@@ -71,12 +89,12 @@ function readRole(value: string | undefined): Role {
 function readInteger(
   variable: string,
   value: string | undefined,
-  max = Number.MAX_SAFE_INTEGER,
+  { min = 0, max = Number.MAX_SAFE_INTEGER } = {},
 ): number | undefined {
   if (!value) return undefined;
   const number = Number(value);
-  if (!/^\d+$/.test(value) || number > max) {
-    throw new ConfigError(variable, `must be a whole number from 0 to ${max} (received "${value}").`);
+  if (!/^\d+$/.test(value) || number < min || number > max) {
+    throw new ConfigError(variable, `must be a whole number from ${min} to ${max} (received "${value}").`);
   }
   return number;
 }

@@ -9,9 +9,15 @@ import { render } from './templates.js';
 export class EmailHandlers {
   constructor(private readonly mailer: Mailer) {}
 
-  /** May run twice (a crash after the server took the e-mail): both carry the same Message-ID. */
+  /**
+   * May run twice: a crash after the server took the e-mail, or a second job for the same request of a client.
+   * All of them carry the same Message-ID.
+   */
   @JobHandler(SendEmail, { maxAttempts: 5, timeoutMs: 60_000 })
   async send({ userId, email, template }: SendEmailPayload, job: JobContext): Promise<Receipt> {
-    return this.mailer.send({ id: job.id, to: email, ...render(template, userId) }, job.signal);
+    return this.mailer.send(
+      { id: job.idempotencyKey ?? job.id, to: email, ...render(template, userId) },
+      job.signal,
+    );
   }
 }

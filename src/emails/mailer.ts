@@ -1,7 +1,7 @@
 /** The port through which e-mails leave. Two implementations: SMTP, and files for development. */
 
 export interface Email {
-  /** Identifies the e-mail: the job's id, the same in every attempt. */
+  /** Identifies the e-mail: the job's idempotency key or else its id, the same in every attempt. */
   readonly id: string;
   readonly to: string;
   readonly subject: string;

@@ -1,7 +1,8 @@
 /** Answers every error of the HTTP API as `application/problem+json`, and logs those that nobody expected. */
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { problemBody, problemOf, UNEXPECTED } from './problem.js';
+import { problemOf } from './problem-of.js';
+import { problemBody, UNEXPECTED } from './problem.js';
 
 @Catch()
 export class ProblemFilter implements ExceptionFilter {

@@ -5,6 +5,11 @@ export interface JobView {
   readonly jobId: string;
   readonly type: string | undefined;
   readonly status: JobStatus;
+  /** What a blocked job waits for, such as `resource:user:42`. */
+  readonly blockedOn: string | undefined;
+  readonly resourceKey: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly dedupKey: string | undefined;
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly workerId: string | undefined;
@@ -31,6 +36,10 @@ export function viewOf(job: Job): JobView {
     jobId: job.id,
     type: job.type,
     status: job.status,
+    blockedOn: job.blockedOn,
+    resourceKey: job.resourceKey,
+    idempotencyKey: job.idempotencyKey,
+    dedupKey: job.dedupKey,
     attempt: job.attempt,
     maxAttempts: job.maxAttempts,
     workerId: job.workerId,

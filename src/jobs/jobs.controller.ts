@@ -3,6 +3,7 @@ import { Controller, Get, HttpCode, HttpStatus, Param, Post, Query, UseGuards } 
 import { JOB_STATUSES, type JobStatus, QueueAdmin, QueueInspector } from '@fenceline/nestjs';
 import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { IdempotentRoute } from '../http/idempotent-route.js';
 import { AdminGuard } from './admin.guard.js';
 import { type JobView, viewOf } from './job.view.js';
 
@@ -47,9 +48,10 @@ export class JobsController {
     return viewOf(await this.inspector.get(jobId));
   }
 
-  /** Gives a dead job all its attempts again. */
+  /** Gives a dead job all its attempts again. That it cannot be done now is no answer to keep. */
   @Post(':jobId/redrive')
   @UseGuards(AdminGuard)
+  @IdempotentRoute({ storeClientErrors: false })
   @HttpCode(HttpStatus.ACCEPTED)
   async redrive(@Param('jobId') jobId: string): Promise<JobView> {
     await this.admin.redrive(jobId);

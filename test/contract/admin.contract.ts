@@ -77,6 +77,8 @@ export function describeAdmin(factory: ContractFactory): void {
 
       expect(await driver().exchange({ claimMax: 5 })).toMatchObject({
         claimed: [],
+        blocked: [],
+        replayed: [],
         more: false,
         nextDueInMs: undefined,
       });

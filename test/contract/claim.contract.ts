@@ -17,6 +17,8 @@ export function describeClaim(factory: ContractFactory): void {
     expect(await driver().exchange({ claimMax: 5 })).toEqual({
       settled: [],
       claimed: [],
+      blocked: [],
+      replayed: [],
       more: false,
       nextDueInMs: undefined,
       now: expect.any(Number),
@@ -94,6 +96,8 @@ export function describeClaim(factory: ContractFactory): void {
     expect(await driver().exchange({ claimMax: 0 })).toEqual({
       settled: [],
       claimed: [],
+      blocked: [],
+      replayed: [],
       more: false,
       nextDueInMs: undefined,
       now: undefined,

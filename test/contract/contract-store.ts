@@ -1,11 +1,15 @@
 /** What a store brings to the contract suite, and the short words in which the suite speaks to it. */
 import { afterEach, beforeEach } from '@jest/globals';
-import type { EndedStatus, FencingToken, JobStatus } from '#lib/job/job.js';
+import { JOB_STATUSES, type EndedStatus, type FencingToken, type JobStatus } from '#lib/job/job.js';
 import type { Outcome } from '#lib/job/outcome.js';
 import type {
   ClaimedJob,
+  DedupRequest,
+  EnqueueRefusal,
   EnqueueReply,
+  IdempotencyRequest,
   JobCounts,
+  JobKeys,
   JobRecord,
   JobStore,
   LaneCall,
@@ -54,6 +58,16 @@ export function newJob(id: string, changes: Partial<NewJob> = {}): NewJob {
   return { id, callerChosenId: true, spec, priority: 5, delayMs: 0, ...changes };
 }
 
+/** An idempotency key whose result is kept for long. */
+export function once(key: string, changes: Partial<IdempotencyRequest> = {}): IdempotencyRequest {
+  return { key, fingerprint: 'same', ttlMs: LONG_MS, ...changes };
+}
+
+/** A dedup key that is owned until the job ends. */
+export function unique(key: string, changes: Partial<DedupRequest> = {}): DedupRequest {
+  return { key, type: 'test', onDuplicate: 'return', keepWhenDead: false, ...changes };
+}
+
 export function worker(workerId: string): WorkerInfo {
   return { workerId, host: 'test', pid: 1, slots: 10 };
 }
@@ -75,9 +89,16 @@ export class StoreDriver {
     return this.contractStore.close();
   }
 
-  async enqueue(id: string, changes: Partial<NewJob> = {}): Promise<EnqueueReply | undefined> {
+  async enqueue(
+    id: string,
+    changes: Partial<NewJob> = {},
+  ): Promise<EnqueueReply | EnqueueRefusal | undefined> {
     const [reply] = await this.store.enqueue([newJob(id, changes)]);
     return reply;
+  }
+
+  async enqueueWith(keys: JobKeys, ...ids: string[]): Promise<void> {
+    await this.store.enqueue(ids.map((id) => newJob(id, { keys })));
   }
 
   async enqueueAll(...ids: string[]): Promise<void> {
@@ -122,6 +143,31 @@ export class StoreDriver {
     if (claimed.jobId !== id) throw new Error(`"${claimed.jobId}" was in front of "${id}"`);
     await this.settle(claimed, outcome);
     return claimed;
+  }
+
+  /** Claims and settles as done until nothing is ready; answers the ids in the order in which they ran. */
+  async drain(): Promise<string[]> {
+    const ran: string[] = [];
+    for (;;) {
+      const { claimed, blocked, replayed } = await this.exchange({ claimMax: 1, workerId: 'drain' });
+      for (const attempt of claimed) await this.settle(attempt, OUTCOMES.done);
+      ran.push(...claimed.map(({ jobId }) => jobId));
+      if (claimed.length + blocked.length + replayed.length === 0) return ran;
+    }
+  }
+
+  async statusOf(id: string): Promise<JobStatus | 'gone'> {
+    return (await this.find(id))?.status ?? 'gone';
+  }
+
+  /** Every status in whose list the job stands: its own, and only once. */
+  async whereListed(id: string): Promise<JobStatus[]> {
+    const lists = await Promise.all(
+      JOB_STATUSES.map(async (status) =>
+        (await this.idsOf(status)).filter((one) => one === id).map(() => status),
+      ),
+    );
+    return lists.flat();
   }
 
   async find(id: string): Promise<JobRecord | undefined> {

@@ -116,6 +116,18 @@ export function describeGoneEntries(factory: ContractFactory): void {
     await expectCounts({ processing: 2 });
   });
 
+  it('lists such a job at the place of its new priority', async () => {
+    await driver().enqueue('a', { priority: 5 });
+    await driver().store.remove('a');
+    await driver().store.enqueue([
+      newJob('a', { priority: 3 }),
+      newJob('b', { priority: 3 }),
+      newJob('c', { priority: 5 }),
+    ]);
+    expect(await driver().idsOf('queued')).toEqual(['a', 'b', 'c']);
+    expect(await driver().claimIds()).toEqual(['a', 'b', 'c']);
+  });
+
   it('comes through thousands of them', async () => {
     const ids = Array.from({ length: 3_000 }, (_, i) => `job-${i}`);
     for (let i = 0; i < ids.length; i += 1_000) {

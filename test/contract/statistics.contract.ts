@@ -12,7 +12,16 @@ export function describeStatistics(factory: ContractFactory): void {
   it('of an empty queue are all 0', async () => {
     const zeros = Object.fromEntries(STATS.map((stat) => [stat, 0]));
     expect(await driver().store.snapshot()).toEqual({
-      counts: { scheduled: 0, queued: 0, processing: 0, retrying: 0, done: 0, dead: 0, cancelled: 0 },
+      counts: {
+        scheduled: 0,
+        queued: 0,
+        blocked: 0,
+        processing: 0,
+        retrying: 0,
+        done: 0,
+        dead: 0,
+        cancelled: 0,
+      },
       paused: false,
       oldestReadyAgeMs: 0,
       lifetime: zeros,

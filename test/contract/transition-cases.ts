@@ -1,9 +1,21 @@
 /** The rows and columns of the transition matrix: ways into every status, and every operation with its answers. */
 import { TRANSITIONS, type FencingToken, type JobStatus, type Operation } from '#lib/job/job.js';
 import type { Outcome } from '#lib/job/outcome.js';
-import { LONG_MS, OUTCOMES, PASSED_MS, SHORT_MS, worker, type StoreDriver } from './contract-store.js';
+import type { JobKeys } from '#lib/store/job-store.js';
+import {
+  LONG_MS,
+  newJob,
+  once,
+  OUTCOMES,
+  PASSED_MS,
+  SHORT_MS,
+  unique,
+  worker,
+  type StoreDriver,
+} from './contract-store.js';
 
 export const JOB_ID = 'job';
+const OTHER_ID = 'other';
 
 interface Timing {
   readonly delayMs: number;
@@ -14,6 +26,8 @@ interface Timing {
 export interface Situation {
   readonly name: string;
   readonly status: JobStatus;
+  /** Where the job stands that it needs beside it. */
+  readonly other?: JobStatus;
   arrange(driver: StoreDriver, timing: Timing): Promise<FencingToken>;
 }
 
@@ -35,6 +49,13 @@ async function settled(driver: StoreDriver, leaseMs: number, outcome: Outcome): 
   const claimed = await driver.claimOne({ leaseMs });
   await driver.settle(claimed, outcome);
   return claimed.token;
+}
+
+/** Behind a job that holds its key for long. */
+async function blocked(driver: StoreDriver, keys: JobKeys): Promise<FencingToken> {
+  await driver.store.enqueue([newJob(OTHER_ID, { keys }), newJob(JOB_ID, { keys })]);
+  await driver.claim(2, { workerId: 'other' });
+  return NEVER_MINTED;
 }
 
 async function pending(driver: StoreDriver, delayMs: number): Promise<FencingToken> {
@@ -76,6 +97,42 @@ export const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'queued with its keys reserved',
+    status: 'queued',
+    other: 'done',
+    arrange: async (driver) => {
+      const keys = { resource: 'r' };
+      await driver.store.enqueue([newJob(OTHER_ID, { keys }), newJob(JOB_ID, { keys })]);
+      const [other] = await driver.claim(2);
+      if (other) await driver.settle(other, OUTCOMES.done);
+      return NEVER_MINTED;
+    },
+  },
+  {
+    name: 'blocked on its resource key',
+    status: 'blocked',
+    other: 'processing',
+    arrange: (driver) => blocked(driver, { resource: 'r' }),
+  },
+  {
+    name: 'blocked on its idempotency key',
+    status: 'blocked',
+    other: 'processing',
+    arrange: (driver) => blocked(driver, { idempotency: once('i') }),
+  },
+  {
+    name: 'blocked on its dedup key',
+    status: 'blocked',
+    other: 'processing',
+    arrange: async (driver) => {
+      const keys = { dedup: unique('d', { onDuplicate: 'rerun' }) };
+      await driver.enqueueWith(keys, OTHER_ID);
+      await driver.claimOne({ workerId: 'other' });
+      await driver.enqueueWith(keys, JOB_ID);
+      return NEVER_MINTED;
+    },
+  },
+  {
     name: 'processing',
     status: 'processing',
     arrange: async (driver, { leaseMs }) => {
@@ -92,6 +149,16 @@ export const SITUATIONS: readonly Situation[] = [
     name: 'done',
     status: 'done',
     arrange: (driver, { leaseMs }) => settled(driver, leaseMs, OUTCOMES.done),
+  },
+  {
+    name: 'done by a replay',
+    status: 'done',
+    other: 'done',
+    arrange: async (driver) => {
+      await driver.enqueueWith({ idempotency: once('i') }, OTHER_ID, JOB_ID);
+      await driver.drain();
+      return NEVER_MINTED;
+    },
   },
   {
     name: 'dead',

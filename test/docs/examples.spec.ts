@@ -7,19 +7,27 @@ import { codeBlocks, documents, readDocument, ROOT } from './markdown.js';
 
 /** What an example that shows no imports may take for granted. */
 const SURROUNDINGS = `
-import { Controller, Get, Injectable, Module } from '@nestjs/common';
+import { Body, Controller, Get, Injectable, Module, Param, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { HealthCheckService } from '@nestjs/terminus';
 import {
-  defineJob, JobContext, JobEvents, JobHandler, JobQueueModule, LeaseHealthIndicator, QueueAdmin, QueueHealthIndicator,
-  QueueInspector, QueueService, WorkerHealthIndicator,
+  currentIdempotency, currentLease, defineJob, Idempotent, IdempotencyService, JobContext, JobEvents, JobHandler,
+  JobQueueModule, LeaseHealthIndicator, LockService, QueueAdmin, QueueHealthIndicator, QueueInspector, QueueService,
+  WithLock, WorkerHealthIndicator,
 } from '@fenceline/nestjs';
 declare const queue: QueueService;
+declare const locks: LockService;
+declare const idempotency: IdempotencyService;
 declare const events: JobEvents;
 declare const pager: { alert(text: string): void };
 declare class AppModule {}
 declare class Welcome { email: string }
 declare const SendWelcome: import('@fenceline/nestjs').JobDefinition<Welcome>;
+declare class NewOrder { item: string }
+declare class OrdersService { create(order: NewOrder): object }
+type AuthenticatedRequest = import('@fenceline/nestjs').IdempotentRequest & { user: { tenantId: string } };
+declare const invoice: { id: string; amount: number };
+declare const payments: { charge(what: object, options: { signal: AbortSignal }): Promise<{ receipt: string }> };
 abstract class Reports {
   abstract addPage(id: string, page: number, options: { signal: AbortSignal; fence: number }): Promise<void>;
 }

@@ -10,15 +10,22 @@ import { WorkerHealthIndicator } from '#lib/health/worker.health.js';
 import { DEFAULTS, HEALTH_DEFAULTS, INTERNAL } from '#lib/options/defaults.js';
 import { checkEnqueueOptions } from '#lib/options/enqueue-options.js';
 import { checkHandlerOptions } from '#lib/options/handler-options.js';
+import { resolveRunOptions } from '#lib/options/idempotency-options.js';
+import { resolveIdempotentOptions } from '#lib/options/idempotent-options.js';
+import { resolveLockOptions, resolveTryAcquireOptions } from '#lib/options/lock-options.js';
 import { resolveOptions } from '#lib/options/resolve-options.js';
 import { codeSpans, readDocument, type Row, tables } from './markdown.js';
 
 const README = readDocument('README.md');
-const [moduleRows = [], queueRows = [], handlerRows = [], enqueueRows = [], healthRows = []] = tables(
-  README,
-  'Option',
-  '## Options',
-);
+const [
+  moduleRows = [],
+  queueRows = [],
+  handlerRows = [],
+  enqueueRows = [],
+  lockRows = [],
+  idempotencyRows = [],
+  healthRows = [],
+] = tables(README, 'Option', '## Options');
 
 /** A name that is near no option's, so that the refusal lists them all. */
 const UNKNOWN = '~';
@@ -79,7 +86,7 @@ describe('the options of the README', () => {
     const names = replace(namesKnownTo(moduleCheck), 'maintenance', under('maintenance', inner));
     // The module builder's own option; it never reaches resolveOptions.
     expect(namesIn(moduleRows).toSorted()).toEqual([...names, 'isGlobal'].toSorted());
-    const { queue, enqueue: _enqueue, ...ours } = DEFAULTS;
+    const { queue, enqueue: _enqueue, lock: _lock, idempotency: _idempotency, ...ours } = DEFAULTS;
     expect(defaultsIn(moduleRows)).toEqual({
       ...Object.fromEntries(flatten(ours)),
       connection: resolveOptions({}).connection,
@@ -107,9 +114,42 @@ describe('the options of the README', () => {
   });
 
   it('are all options of an enqueue', () => {
-    const names = namesKnownTo((given) => checkEnqueueOptions(given));
+    const inner = (group: 'idempotencyKey' | 'dedup'): string[] => [
+      group,
+      ...under(
+        group,
+        namesKnownTo((given) => checkEnqueueOptions({ [group]: given })),
+      ),
+    ];
+    const plain = namesKnownTo((given) => checkEnqueueOptions(given));
+    const names = replace(replace(plain, 'idempotencyKey', inner('idempotencyKey')), 'dedup', inner('dedup'));
     expect(namesIn(enqueueRows).toSorted()).toEqual(names.toSorted());
-    expect(defaultsIn(enqueueRows)).toEqual(DEFAULTS.enqueue);
+    const { idempotency: idempotencyKey, ...others } = DEFAULTS.enqueue;
+    expect(defaultsIn(enqueueRows)).toEqual(Object.fromEntries(flatten({ ...others, idempotencyKey })));
+  });
+
+  it('are all things a duplicate can do', () => {
+    const row = enqueueRows.find(({ Option }) => Option === '`dedup.onDuplicate`');
+    const check = (onDuplicate: string) => () =>
+      checkEnqueueOptions({ dedup: { key: 'k', onDuplicate } } as object);
+    const listedModes = codeSpans(row?.['Effect']).map((code) => code.replaceAll("'", ''));
+    for (const mode of listedModes) expect(check(mode)).not.toThrow();
+    expect(check(UNKNOWN)).toThrow(`must be one of ${listedModes.join(', ')}`);
+  });
+
+  it('are all options of a lock', () => {
+    const names = namesKnownTo((given) => resolveLockOptions(given));
+    expect(namesIn(lockRows).toSorted()).toEqual(names.toSorted());
+    expect(defaultsIn(lockRows)).toEqual(DEFAULTS.lock);
+    expect(namesKnownTo((given) => resolveTryAcquireOptions(given))).toEqual(['ttlMs']);
+  });
+
+  it('are all options of an operation', () => {
+    const names = namesKnownTo((given) => resolveRunOptions(given));
+    expect(namesIn(idempotencyRows).toSorted()).toEqual(names.toSorted());
+    expect(defaultsIn(idempotencyRows)).toEqual(DEFAULTS.idempotency);
+    const first = namesIn(idempotencyRows).slice(0, 4);
+    expect(namesKnownTo((given) => resolveIdempotentOptions(given))).toEqual(expect.arrayContaining(first));
   });
 
   it('are all options of the health indicators', async () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   LONG_MS,
   newJob,
+  once,
   OUTCOMES,
   PASSED_MS,
   SHORT_MS,
@@ -97,6 +98,43 @@ describe('a deleted list or index', () => {
     expect(await claimIds()).toEqual(['a']);
   });
 
+  it('queued: what waits for a key reserved for one of its jobs is stuck too, until its id is pushed again', async () => {
+    await driver.enqueueWith({ resource: 'r' }, 'a', 'b', 'c');
+    const [holder] = await driver.claim();
+    if (holder) await driver.settle(holder, OUTCOMES.done);
+    await deleteKeys('queued:5');
+    await reapNow();
+    expect(await claimIds()).toEqual([]);
+    expect(await statusOf('b')).toBe('queued');
+    expect(await statusOf('c')).toBe('blocked');
+    await harness.redis.rpush(harness.key('queued:5'), 'b');
+    expect(await driver.drain()).toEqual(['b', 'c']);
+  });
+
+  it('blocked: its jobs are not listed and not counted, and run when their turn comes', async () => {
+    await driver.enqueueWith({ resource: 'r' }, 'a', 'b', 'c');
+    const [holder] = await driver.claim();
+    await deleteKeys('blocked');
+    expect(await statusOf('b')).toBe('blocked');
+    expect(await driver.idsOf('blocked')).toEqual([]);
+    expect(await counts()).toEqual({ processing: 1 });
+    if (holder) await driver.settle(holder, OUTCOMES.done);
+    expect(await driver.drain()).toEqual(['b', 'c']);
+  });
+
+  it('blocked, and the list in which its jobs wait: they are stuck, until their ids are added again', async () => {
+    await driver.enqueueWith({ resource: 'r' }, 'a', 'b');
+    const [holder] = await driver.claim();
+    await deleteKeys('blocked', 'waiting:resource:r');
+    if (holder) await driver.settle(holder, OUTCOMES.done);
+    await reapNow();
+    expect(await claimIds()).toEqual([]);
+    expect(await statusOf('b')).toBe('blocked');
+    await harness.redis.zadd(harness.key('blocked'), 0, 'b');
+    await reapNow();
+    expect(await claimIds()).toEqual(['b']);
+  });
+
   it('gone: entries of cancelled and removed jobs are still passed over', async () => {
     await driver.enqueueAll('a', 'b', 'c');
     await driver.store.cancel('a');
@@ -179,6 +217,44 @@ describe('a deleted key of one job', () => {
     expect(await statusOf('a')).toBe('queued');
     expect(await claimIds()).toEqual([]);
     expect(await counts()).toEqual({ done: 1 });
+  });
+
+  it('job: one that had an idempotency key and never ran leaves the fingerprint of that behind', async () => {
+    await driver.enqueueWith({ idempotency: once('i') }, 'a');
+    await deleteKeys('job:a');
+    expect(await driver.find('a')).toBeUndefined();
+    expect(await claimIds()).toEqual([]);
+    const other = { keys: { idempotency: once('i', { fingerprint: 'other' }) } };
+    expect(await driver.enqueue('b', other)).toMatchObject({ refused: 'idempotency_conflict' });
+    await deleteKeys('idempotency:i');
+    expect(await driver.enqueue('b', other)).toMatchObject({ jobId: 'b', duplicate: false });
+  });
+
+  it('job: one that was blocked is claimed without a spec', async () => {
+    await driver.enqueueWith({ resource: 'r' }, 'a', 'b');
+    const [holder] = await driver.claim();
+    await deleteKeys('job:b');
+    if (holder) await driver.settle(holder, OUTCOMES.done);
+    expect(await driver.claim()).toMatchObject([{ jobId: 'b', spec: '' }]);
+  });
+
+  it('run: a blocked job runs at the first claim after a reap, beside the one it waited for', async () => {
+    await driver.enqueueWith({ resource: 'r' }, 'a', 'b');
+    expect(await claimIds()).toEqual(['a']);
+    await deleteKeys('run:b');
+    expect(await claimIds()).toEqual([]);
+    await reapNow();
+    expect(await claimIds()).toEqual(['b']);
+    expect(await driver.read('b')).toMatchObject({ resourceKey: undefined });
+    expect(await counts()).toEqual({ processing: 2 });
+  });
+
+  it('run: nobody waits any more for a running job', async () => {
+    await driver.enqueueWith({ resource: 'r' }, 'a', 'b');
+    expect(await claimIds()).toEqual(['a']);
+    await deleteKeys('run:a');
+    await reapNow();
+    expect(await claimIds()).toEqual(['b']);
   });
 
   it('result, error, checkpoint: only that value is gone', async () => {

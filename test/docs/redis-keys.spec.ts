@@ -5,31 +5,24 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { INTERNAL } from '#lib/options/defaults.js';
 import { STATS } from '#lib/store/job-store.js';
-import { LONG_MS, OUTCOMES, PASSED_MS, SHORT_MS, StoreDriver, worker } from '../contract/contract-store.js';
+import {
+  LONG_MS,
+  once,
+  OUTCOMES,
+  PASSED_MS,
+  SHORT_MS,
+  StoreDriver,
+  unique,
+  worker,
+} from '../contract/contract-store.js';
 import { openRedisStore, type RedisStoreHarness } from '../support/redis-store.js';
 import { keysOf } from '../support/redis.js';
+import { fieldsIn, patternsOf, toRegExp } from './key-patterns.js';
 import { codeSpans, readDocument, table } from './markdown.js';
 
 const DOCUMENT = readDocument('docs/redis-keys.md');
 
-interface Pattern {
-  readonly text: string;
-  readonly matches: RegExp;
-  readonly type: string;
-}
-
-const toRegExp = (pattern: string): RegExp =>
-  new RegExp(
-    `^${pattern
-      .replace('<0-9>', '[0-9]')
-      .replace('<minute>', String.raw`\d+`)
-      .replace(/<\w+>/, '.+')}$`,
-  );
-
-const patterns: Pattern[] = table(DOCUMENT, 'Key', '## Every key').map(({ Key, Type = '' }) => {
-  const [text = ''] = codeSpans(Key);
-  return { text, matches: toRegExp(text), type: Type };
-});
+const patterns = patternsOf(table(DOCUMENT, 'Key', '## Every key'));
 
 const fieldsUnder = (heading: string): string[] =>
   table(DOCUMENT, 'Field', heading).flatMap(({ Field }) => codeSpans(Field));
@@ -40,6 +33,8 @@ describe('docs/redis-keys.md', () => {
   const seen = new Map<string, string>();
   /** Every field of the runs, the workers, the meta and the counters. */
   const seenFields = new Map<string, Set<string>>();
+  const seenLocks = new Set<string>();
+  const seenBlockedOn = new Set<string>();
 
   const look = async (): Promise<void> => {
     const { redis, prefix, key } = harness;
@@ -55,6 +50,9 @@ describe('docs/redis-keys.md', () => {
       const fields = seenFields.get(kind) ?? new Set();
       seenFields.set(kind, fields);
       if (type === 'hash') for (const field of await redis.hkeys(full)) fields.add(field);
+      if (kind === 'lock') seenLocks.add((await redis.get(full)) ?? '');
+      const blockedOn = kind === 'run' ? await redis.hget(full, 'blocked_on') : null;
+      if (blockedOn !== null) seenBlockedOn.add(blockedOn);
     }
   };
 
@@ -90,9 +88,37 @@ describe('docs/redis-keys.md', () => {
     expect(documented.filter((pattern) => !real.some((field) => toRegExp(pattern).test(field)))).toEqual([]);
   });
 
-  it('documents the fields of meta', () => {
-    const [meta] = table(DOCUMENT, 'Key', '## Every key').filter(({ Key }) => Key === '`meta`');
-    expect([...(seenFields.get('meta') ?? [])].toSorted()).toEqual(codeSpans(meta?.['Holds']).toSorted());
+  it.each([
+    ['meta', '`meta`'],
+    ['dedup', '`dedup:<key>`'],
+    ['idempotency', '`idempotency:<key>`'],
+  ])('documents the fields of %s', (kind, name) => {
+    const [row] = table(DOCUMENT, 'Key', '## Every key').filter(({ Key }) => Key === name);
+    expect(seenFields.get(kind)).toEqual(new Set(fieldsIn(row)));
+  });
+
+  it('documents both kinds of values of a lock', () => {
+    const [row] = table(DOCUMENT, 'Key', '## Every key').filter(({ Key }) => Key === '`lock:<kind>:<key>`');
+    const forms = codeSpans(row?.['Holds'])
+      .filter((code) => code.endsWith(' <job id>'))
+      .map((code) => toRegExp(code.replace('<token>', String.raw`\d+`).replace('<job id>', '.+')));
+    expect(seenLocks.size).toBeGreaterThan(1);
+    expect([...seenLocks].filter((value) => !forms.some((form) => form.test(value)))).toEqual([]);
+    expect(forms.filter((form) => ![...seenLocks].some((value) => form.test(value)))).toEqual([]);
+  });
+
+  it('names the kinds of keys that jobs wait for', () => {
+    const [row] = table(DOCUMENT, 'Field', '### Fields of run').filter(
+      ({ Field }) => Field === '`blocked_on`',
+    );
+    const kinds = codeSpans(row?.['Meaning']).filter((code) => /^[a-z]+$/.test(code));
+    expect(new Set(kinds)).toEqual(new Set([...seenBlockedOn].map((blockedOn) => blockedOn.split(':')[0])));
+  });
+
+  it('says how many blocked jobs a reap looks at', () => {
+    expect(DOCUMENT).toContain(
+      `up to ${INTERNAL.blockedLookedAt.toLocaleString('en')} entries of \`blocked\``,
+    );
   });
 
   it('counts nothing under another name', () => {
@@ -157,5 +183,29 @@ async function bringIntoEveryState(harness: RedisStoreHarness, look: () => Promi
   await driver.enqueue('later', { delayMs: LONG_MS });
   await driver.enqueue('unwanted');
   await store.cancel('unwanted');
+  await look();
+
+  await bringKeysIntoEveryState(driver, look);
+}
+
+async function bringKeysIntoEveryState(driver: StoreDriver, look: () => Promise<void>): Promise<void> {
+  // Out of the way: what was enqueued above.
+  await driver.claim(100);
+  const keys = {
+    resource: 'r',
+    idempotency: once('i'),
+    dedup: unique('d', { onDuplicate: 'rerun', keepWhenDead: true }),
+  };
+  await driver.enqueueWith(keys, 'owner');
+  const owner = await driver.claimOne();
+  await driver.enqueueWith(keys, 'follow-up', 'newest');
+  await driver.enqueueWith({ resource: 'r' }, 'on-resource');
+  await driver.enqueueWith({ resource: 'other', idempotency: keys.idempotency }, 'on-operation');
+  await driver.claim();
+  await look();
+  await driver.settle(owner, OUTCOMES.done);
+  await look();
+  await driver.drain();
+  await driver.enqueueWith({ dedup: unique('window', { windowMs: LONG_MS }) }, 'throttled');
   await look();
 }

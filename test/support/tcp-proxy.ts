@@ -1,4 +1,7 @@
-/** Stands in front of Redis and loses a reply: the server has done what it was asked, the client never hears. */
+/**
+ * Stands in front of Redis and breaks what a network breaks: it loses a reply (the server has done what it was
+ * asked, the client never hears), lets connections hang half-open, or takes the server away.
+ */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Gate } from './gate.js';
@@ -8,6 +11,8 @@ type Matcher = (text: string) => boolean;
 
 export class TcpProxy {
   private readonly sockets = new Set<Socket>();
+  private readonly frozen = new Set<Socket>();
+  private isCut = false;
   private request: { readonly matches: Matcher; readonly lost: Gate } | undefined;
   private reply: { readonly matches: Matcher; readonly lost: Gate } | undefined;
 
@@ -46,6 +51,21 @@ export class TcpProxy {
     return this.reply.lost.passed();
   }
 
+  /** From now on nothing gets through on the connections that exist, which stay open; new ones work. */
+  freeze(): void {
+    for (const socket of this.sockets) this.frozen.add(socket);
+  }
+
+  /** Breaks all connections; new ones are closed at once, until `mend`. */
+  cut(): void {
+    this.isCut = true;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.isCut = false;
+  }
+
   async stop(): Promise<void> {
     for (const socket of this.sockets) socket.destroy();
     this.server.close();
@@ -53,11 +73,15 @@ export class TcpProxy {
   }
 
   private pass(client: Socket): void {
+    if (this.isCut) {
+      client.destroy();
+      return;
+    }
     const upstream = connect(Number(this.target.port || 6379), this.target.hostname);
     let isDoomed = false;
     client.on('data', (chunk) => {
       const { request } = this;
-      if (isDoomed) return;
+      if (isDoomed || this.frozen.has(client)) return;
       if (!request?.matches(chunk.toString('latin1'))) {
         upstream.write(chunk);
         return;
@@ -70,7 +94,7 @@ export class TcpProxy {
     });
     upstream.on('data', (chunk) => {
       const { reply } = this;
-      if (isDoomed) return;
+      if (isDoomed || this.frozen.has(upstream)) return;
       if (!reply?.matches(chunk.toString('latin1'))) {
         client.write(chunk);
         return;
@@ -90,7 +114,7 @@ export class TcpProxy {
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       this.sockets.delete(socket);
-      other.destroy();
+      if (!this.frozen.has(socket)) other.destroy();
     });
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { requireRedisUrl, startApp, type TestApp, uniquePrefix } from './support/app.js';
-import { CuttableProxy } from './support/cuttable-proxy.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
 import { eventually } from './support/eventually.js';
 
 const EMAIL = { userId: '42', email: 'ada@example.com', template: 'welcome' };
@@ -9,11 +9,11 @@ const EMAIL = { userId: '42', email: 'ada@example.com', template: 'welcome' };
 jest.setTimeout(20_000);
 
 describe('while Redis is away', () => {
-  let proxy: CuttableProxy;
+  let proxy: TcpProxy;
   let test: TestApp;
 
   beforeAll(async () => {
-    proxy = await CuttableProxy.start(requireRedisUrl());
+    proxy = await TcpProxy.start(requireRedisUrl());
     test = await startApp({ REDIS_URL: proxy.url, FENCELINE_PREFIX: uniquePrefix() });
     await test.api.jobInStatus(await test.api.enqueueEmail({ jobId: 'before' }), 'done');
     proxy.cut();
@@ -48,6 +48,19 @@ describe('while Redis is away', () => {
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(JSON.stringify(response.body)).not.toContain('127.0.0.1');
   });
+
+  it.each(['/emails', '/invoices'])(
+    'refuses POST %s with a key, which it cannot protect now',
+    async (path) => {
+      const response = await test.api.post(path, EMAIL, { 'idempotency-key': 'k' });
+      expect(response).toMatchObject({
+        status: 503,
+        type: 'application/problem+json',
+        body: { code: 'IDEMPOTENCY_STORE_UNAVAILABLE', title: 'Service Unavailable' },
+      });
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    },
+  );
 
   it('still answers from the source of a cache', async () => {
     const { status, body } = await test.api.get('/caches/acme/prices');

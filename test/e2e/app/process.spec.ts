@@ -93,6 +93,16 @@ describe('main.js', () => {
       { SMTP_URL: 'mail.example.com' },
       /^Cannot start: SMTP_URL must be a URL/,
     ],
+    [
+      'a DATABASE_URL of another kind',
+      { DATABASE_URL: 'mysql://:pw@db' },
+      /^Cannot start: DATABASE_URL must be a URL like postgres:/,
+    ],
+    [
+      'a lock that would be lost at once',
+      { INVOICE_LOCK_TTL_MS: '5' },
+      /^Cannot start: INVOICE_LOCK_TTL_MS must be a whole number from 100 /,
+    ],
     ['a prefix that breaks keys', { FENCELINE_PREFIX: 'a{b}' }, /^Cannot start: .*prefix/],
   ])('answers %s with one line and exit code 1', async (_what, env, message) => {
     const app = start('main', env);

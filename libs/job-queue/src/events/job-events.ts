@@ -13,6 +13,8 @@ export interface AttemptRef {
   readonly attempt: number;
   readonly workerId: string;
   readonly fencingToken: FencingToken;
+  readonly resourceKey?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
 }
 
 export interface JobRef {
@@ -23,6 +25,10 @@ export interface JobRef {
 /** event → its data. Durations in ms. */
 export interface JobEventMap {
   enqueued: JobRef & { jobType: string; status: JobStatus; duplicate: boolean };
+  /** The job met a busy key and waits for it. */
+  blocked: JobRef & { workerId: string };
+  /** The job ended `done` with the stored result of its idempotency key, without running. */
+  replayed: JobRef & { workerId: string };
   acquired: AttemptRef;
   renewed: { queue: string; workerId: string; leases: number };
   /** The worker noticed that a lease is no longer its own. */

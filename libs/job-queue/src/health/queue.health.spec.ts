@@ -10,6 +10,7 @@ import { QueueHealthIndicator } from './queue.health.js';
 const NO_JOBS: JobCounts = {
   scheduled: 0,
   queued: 0,
+  blocked: 0,
   processing: 0,
   retrying: 0,
   done: 0,
@@ -27,7 +28,10 @@ interface Figures {
 const NO_STATS: StatCounts = {
   enqueued: 0,
   duplicates: 0,
+  replaced: 0,
+  blocked: 0,
   done: 0,
+  replayed: 0,
   retried: 0,
   dead: 0,
   cancelled: 0,

@@ -3,6 +3,7 @@
 export const JOB_STATUSES = [
   'scheduled',
   'queued',
+  'blocked',
   'processing',
   'retrying',
   'done',
@@ -28,9 +29,9 @@ export const TRANSITIONS = {
   claim: ['queued'],
   settle: ['processing'],
   reap: ['processing'],
-  cancel: ['scheduled', 'queued', 'retrying', 'processing'],
+  cancel: ['scheduled', 'queued', 'blocked', 'retrying', 'processing'],
   redrive: ['dead'],
-  remove: ['scheduled', 'queued', 'retrying', 'done', 'dead', 'cancelled'],
+  remove: ['scheduled', 'queued', 'blocked', 'retrying', 'done', 'dead', 'cancelled'],
 } as const satisfies Record<string, readonly JobStatus[]>;
 
 export type Operation = keyof typeof TRANSITIONS;
@@ -94,4 +95,9 @@ export interface Job {
   readonly redriveCount: number;
   readonly attemptsBeforeRedrive: number;
   readonly cancelRequested: boolean;
+  readonly resourceKey: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly dedupKey: string | undefined;
+  /** What a blocked job waits for: `resource:<key>`, `idempotency:<key>` or `dedup:<key>`. */
+  readonly blockedOn: string | undefined;
 }

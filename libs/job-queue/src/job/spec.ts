@@ -1,28 +1,39 @@
-/** The spec of a job: what was asked for. Written once as JSON, never touched by scripts, read here only. */
+/**
+ * The spec of a job: what was asked for, as JSON. Written once and read here only; scripts never decode it.
+ * `payload` is the last member, so that dedup's `replace` can exchange it without decoding either.
+ */
 import { UnreadableSpecError } from '../errors/attempt-errors.js';
+import type { EnqueueOptions } from '../options/options.js';
 
 export interface JobSpec {
   readonly type: string;
   readonly payload: unknown;
   readonly createdAt: number;
   readonly maxAttempts: number | undefined;
-}
-
-export interface SpecOptions {
-  readonly maxAttempts?: number | undefined;
-  readonly priority?: number | undefined;
-  readonly delayMs?: number | undefined;
+  readonly resourceKey: string | undefined;
+  readonly idempotencyKey: string | undefined;
 }
 
 /** JSON text of a spec; `payload` is JSON text already. The store puts `created_at` in front. */
-export function writeSpec(type: string, payload: string, options: SpecOptions | undefined): string {
-  let text = `{"type":${JSON.stringify(type)},"payload":${payload}`;
+export function writeSpec(type: string, payload: string, options: EnqueueOptions | undefined): string {
+  let text = `{"type":${JSON.stringify(type)}`;
   if (options !== undefined) {
     if (options.maxAttempts !== undefined) text += `,"max_attempts":${options.maxAttempts}`;
     if (options.priority !== undefined) text += `,"priority":${options.priority}`;
     if (options.delayMs !== undefined) text += `,"delay_ms":${options.delayMs}`;
+    const { resourceKey, idempotencyKey, dedup } = options;
+    text += keyText('resource_key', resourceKey);
+    text += keyText(
+      'idempotency_key',
+      typeof idempotencyKey === 'object' ? idempotencyKey.key : idempotencyKey,
+    );
+    text += keyText('dedup_key', dedup?.key);
   }
-  return `${text}}`;
+  return `${text},"payload":${payload}}`;
+}
+
+function keyText(field: string, key: string | undefined): string {
+  return key === undefined ? '' : `,"${field}":${JSON.stringify(key)}`;
 }
 
 /** @throws UnreadableSpecError when the text is missing, not JSON, or not a spec. */
@@ -35,7 +46,14 @@ export function readSpec(jobId: string, text: string | undefined): JobSpec {
   if (maxAttempts !== undefined && typeof maxAttempts !== 'number') {
     throw new UnreadableSpecError(jobId, '"max_attempts" is not a number');
   }
-  return { type, payload, createdAt, maxAttempts };
+  return {
+    type,
+    payload,
+    createdAt,
+    maxAttempts,
+    resourceKey: optionalText(spec.resource_key),
+    idempotencyKey: optionalText(spec.idempotency_key),
+  };
 }
 
 function parseObject(jobId: string, text: string): Partial<Record<string, unknown>> {
@@ -48,4 +66,8 @@ function parseObject(jobId: string, text: string): Partial<Record<string, unknow
   if (typeof value !== 'object' || value === null)
     throw new UnreadableSpecError(jobId, 'it is not a JSON object');
   return { ...value };
+}
+
+function optionalText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

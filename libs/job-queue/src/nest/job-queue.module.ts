@@ -7,6 +7,7 @@ import { QueueSource, WorkerSource } from '../health/health-sources.js';
 import { LeaseHealthIndicator } from '../health/lease.health.js';
 import { QueueHealthIndicator } from '../health/queue.health.js';
 import { WorkerHealthIndicator } from '../health/worker.health.js';
+import { LockService } from '../lock/lock.service.js';
 import { MAINTENANCE_INTERVALS } from '../maintenance/maintenance-intervals.js';
 import { PrunerService } from '../maintenance/pruner.service.js';
 import { ReaperService } from '../maintenance/reaper.service.js';
@@ -21,6 +22,7 @@ import { QueueService } from '../queue/queue.service.js';
 import { HandlerRegistry } from '../worker/handler-registry.js';
 import { WorkerPool } from '../worker/worker-pool.js';
 import { HandlerExplorer } from './handler.explorer.js';
+import { IDEMPOTENCY_EXPORTS, IDEMPOTENCY_PROVIDERS } from './idempotency.providers.js';
 import { openBackend, type StoreBackend } from './store-backend.js';
 import { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, RESOLVED_OPTIONS, STORE_BACKEND } from './tokens.js';
 import { WorkerModule } from './worker.lifecycle.js';
@@ -31,6 +33,7 @@ const PUBLIC = [
   QueueService,
   QueueInspector,
   QueueAdmin,
+  LockService,
   JobEvents,
   QueueHealthIndicator,
   LeaseHealthIndicator,
@@ -86,6 +89,11 @@ const PUBLIC = [
       useFactory: (queues: QueueRegistry, events: JobEvents) => new QueueAdmin(queues, events),
     },
     {
+      provide: LockService,
+      inject: [STORE_BACKEND],
+      useFactory: (backend: StoreBackend) => new LockService(backend.createLockStore()),
+    },
+    {
       provide: WorkerPool,
       inject: [QueueRegistry, HandlerRegistry, JobEvents, RESOLVED_OPTIONS],
       useFactory: (
@@ -119,28 +127,37 @@ const PUBLIC = [
     QueueHealthIndicator,
     LeaseHealthIndicator,
     WorkerHealthIndicator,
+    ...IDEMPOTENCY_PROVIDERS,
   ],
-  exports: PUBLIC,
+  exports: [...PUBLIC, ...IDEMPOTENCY_EXPORTS],
 })
 export class JobQueueModule extends ConfigurableModuleClass implements OnModuleInit, OnApplicationShutdown {
   constructor(
     private readonly explorer: HandlerExplorer,
     private readonly events: JobEvents,
+    private readonly locks: LockService,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     @Inject(STORE_BACKEND) private readonly backend: StoreBackend,
   ) {
     super();
   }
 
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
     const { logging } = this.options;
     // Not earlier: an app may set its logger between creating itself and starting.
     if (logging) new JobEventLogger(new Logger(LOG_CONTEXT), logging).subscribe(this.events);
-    this.explorer.explore();
+    try {
+      this.explorer.explore();
+    } catch (error) {
+      // An app that does not come up gets no shutdown hook, and an open connection would keep its process alive.
+      await this.onApplicationShutdown();
+      throw error;
+    }
   }
 
-  /** The last hook of all: until here the app's own hooks may still enqueue. */
+  /** The last hook of all: until here the app's own hooks may still enqueue and lock. */
   async onApplicationShutdown(): Promise<void> {
+    await this.locks.close();
     await this.backend.close();
   }
 }

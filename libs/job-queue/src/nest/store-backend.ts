@@ -3,13 +3,22 @@ import type { LoggerService } from '@nestjs/common';
 import { IncompatibleStoreError } from '../errors/errors.js';
 import { INTERNAL } from '../options/defaults.js';
 import type { ResolvedOptions, ResolvedQueueOptions } from '../options/resolve-options.js';
+import type { IdempotencyStore } from '../store/idempotency-store.js';
 import type { JobStore } from '../store/job-store.js';
+import { MemoryIdempotencyStore } from '../store/memory/memory-idempotency-store.js';
+import type { LockStore } from '../store/lock-store.js';
 import { MemoryJobStore } from '../store/memory/memory-job-store.js';
+import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
+import { MemoryLocks } from '../store/memory/memory-locks.js';
 import { RedisConnection } from '../store/redis/connection.js';
+import { RedisIdempotencyStore } from '../store/redis/redis-idempotency-store.js';
 import { RedisJobStore } from '../store/redis/redis-job-store.js';
+import { RedisLockStore } from '../store/redis/redis-lock-store.js';
 
 export interface StoreBackend {
   createStore(queue: ResolvedQueueOptions): JobStore;
+  readonly idempotency: IdempotencyStore;
+  createLockStore(): LockStore;
   close(): Promise<void>;
 }
 
@@ -29,6 +38,8 @@ export async function openBackend(options: ResolvedOptions, logger: LoggerServic
     }
     return {
       createStore: ({ name, retention }) => new MemoryJobStore({ queue: name, retention }),
+      idempotency: new MemoryIdempotencyStore(),
+      createLockStore: () => new MemoryLockStore(new MemoryLocks()),
       close: async () => {},
     };
   }
@@ -49,6 +60,8 @@ export async function openBackend(options: ResolvedOptions, logger: LoggerServic
   }
   return {
     createStore: ({ name: queue, retention }) => new RedisJobStore(redis, { prefix, queue, retention }),
+    idempotency: new RedisIdempotencyStore(redis, prefix),
+    createLockStore: () => new RedisLockStore(redis, prefix),
     close: () => redis.close(),
   };
 }

@@ -1,5 +1,5 @@
 /** What is logged of each event, and at which level. Never a payload or a result. */
-import type { AttemptRef, JobEventMap, JobEventName } from '../events/job-events.js';
+import type { AttemptRef, JobEventMap, JobEventName, JobRef } from '../events/job-events.js';
 import type { JobError } from '../job/job.js';
 import { toJobError } from '../job/job-error.js';
 
@@ -16,6 +16,8 @@ export interface EventFields {
   /** Who holds the lease now, as far as known; of a reaped job, who held it. */
   readonly lease_owner?: string | undefined;
   readonly fencing_token?: number | undefined;
+  readonly resource_key?: string | undefined;
+  readonly idempotency_key?: string | undefined;
   readonly status?: string | undefined;
   readonly duplicate?: boolean;
   readonly leases?: number;
@@ -45,6 +47,8 @@ export const EVENT_LINES: { readonly [E in JobEventName]: EventLine<JobEventMap[
       duplicate,
     }),
   },
+  blocked: { level: 'debug', fields: inWorker },
+  replayed: { level: 'log', fields: inWorker },
   acquired: { level: 'debug', fields: held },
   renewed: {
     level: 'debug',
@@ -139,7 +143,13 @@ function attempt(data: AttemptRef): EventFields {
     // Its place in the line; who holds the lease is not known here.
     lease_owner: undefined,
     fencing_token: data.fencingToken,
+    resource_key: data.resourceKey,
+    idempotency_key: data.idempotencyKey,
   };
+}
+
+function inWorker({ queue, jobId, workerId }: JobRef & { workerId: string }): EventFields {
+  return { queue, job_id: jobId, worker_id: workerId };
 }
 
 /** Of an attempt whose lease was the worker's own to the end. */

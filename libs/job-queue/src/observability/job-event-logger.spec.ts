@@ -24,6 +24,8 @@ const failure = new Error('cannot send', { cause: new TypeError('no route', { ca
 
 const SAMPLES: { [E in JobEventName]: JobEventMap[E] } = {
   enqueued: { queue: 'jobs', jobId: 'j1', jobType: 'send_email', status: 'queued', duplicate: false },
+  blocked: { queue: 'jobs', jobId: 'j1', workerId: 'w1' },
+  replayed: { queue: 'jobs', jobId: 'j1', workerId: 'w1' },
   acquired: attempt,
   renewed: { queue: 'jobs', workerId: 'w1', leases: 3 },
   lost: { ...attempt, reason: 'renewal hung' },
@@ -129,9 +131,18 @@ describe('JobEventLogger', () => {
     const levels: Record<string, string[]> = {};
     for (const [event, { level }] of Object.entries(EVENT_LINES)) (levels[level] ??= []).push(event);
     expect(levels).toEqual({
-      debug: ['enqueued', 'acquired', 'renewed', 'promoted', 'pruned'],
+      debug: ['enqueued', 'blocked', 'acquired', 'renewed', 'promoted', 'pruned'],
       log: [
-        ...['done', 'cancelled', 'released', 'snoozed', 'redriven', 'removed', 'cancel_requested'],
+        ...[
+          'replayed',
+          'done',
+          'cancelled',
+          'released',
+          'snoozed',
+          'redriven',
+          'removed',
+          'cancel_requested',
+        ],
         ...['paused', 'resumed', 'store_recovered'],
       ],
       warn: ['lost', 'retry_scheduled', 'stale_refused', 'runaway', 'reaped'],

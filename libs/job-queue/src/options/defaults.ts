@@ -35,7 +35,22 @@ export const DEFAULTS = {
       dead: { count: 100_000, ageMs: 30 * DAY },
     },
   },
-  enqueue: { priority: 5, delayMs: 0 },
+  enqueue: {
+    priority: 5,
+    delayMs: 0,
+    dedup: { onDuplicate: 'return', keepWhenDead: false },
+    /** Longer than any client or broker repeats a request. */
+    idempotency: { ttlMs: DAY },
+  },
+  lock: { ttlMs: 30 * SECOND, waitMs: 10 * SECOND },
+  idempotency: {
+    /** As for jobs. */
+    ttlMs: DAY,
+    leaseMs: 30 * SECOND,
+    /** A client that repeats a request too early is better told so than kept on an open connection. */
+    waitMs: 0,
+    resultLimitBytes: 256 * 1024,
+  },
 } as const;
 
 /** What nobody needs to tune. */
@@ -63,6 +78,8 @@ export const INTERNAL = {
   enqueueChunkBytes: 1024 * 1024,
   /** A worker's record is kept this long after its last heartbeat, so that a repeated call still finds its number. */
   forgetWorkerMs: HOUR,
+  /** Blocked jobs that one reap looks at for a key nobody holds. */
+  blockedLookedAt: 1_000,
   /** Jobs per maintenance script, for the same reason. */
   maintenanceBatch: 500,
   /** Upper bound of one claim. */
@@ -71,6 +88,32 @@ export const INTERNAL = {
   errorMessageLimit: 2_000,
   errorStackLimit: 4_000,
   errorCauseDepth: 5,
+  /** A waiter asks again at the latest after this, so that neither a lost message nor a dead holder costs more. */
+  lockRecheckMs: 10 * SECOND,
+  /** How much later than announced a waiter may ask again before it counts as dead: a full command timeout. */
+  lockWaiterGraceMs: 5 * SECOND,
+  /** A waiter that was given the lock and does not take it within this is dead; the next one gets it. */
+  lockTakeUpMs: 5 * SECOND,
+  /** How long the last token of an unused lock is remembered. Longer than any clock of a Redis server is wrong. */
+  lockFenceKeepMs: HOUR,
+  /** A half-open subscription is noticed after at most twice this. */
+  lockSubscriptionPingMs: 5 * SECOND,
+  /** How long a waiter that gives up waits for its entry to be gone before it reports. */
+  lockGiveUpMs: SECOND,
+  /** Waiters that `inspect` lists at most. */
+  lockInspectLimit: 1_000,
+  /** An operation whose owner vanished is remembered so long: its late owner may still end it, its key still means the same. */
+  forgetAbandonedClaimMs: HOUR,
+  /** Pauses of one that waits for a running operation: short at first, since most are. */
+  idempotencyPoll: { baseDelayMs: 10, maxDelayMs: 500, jitter: 'none' },
+  /** When to come again while an operation runs. Its lease says when at the latest; most take far less. */
+  idempotencyRetryAfterMs: SECOND,
+  /** After the handler ended and the connection closed, an answer may still be on its way through interceptors. */
+  unansweredGraceMs: 5 * SECOND,
+  /** Nested deeper than any honest request, and far from the end of the stack. */
+  canonicalJsonDepth: 500,
+  /** Records under which the memory store does not look for expired ones. */
+  memorySweepMinimum: 1_000,
   /** A health check answers within this, whatever Redis does; Kubernetes gives up after 1 s. */
   healthTimeoutMs: 800,
   /** Sliding window of the lease health check. */

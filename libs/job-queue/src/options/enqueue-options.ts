@@ -10,14 +10,26 @@ import {
   rangeMend,
   unknownKeyMend,
 } from './option-checks.js';
-import type { EnqueueOptions } from './options.js';
+import type { DedupOptions, EnqueueOptions, IdempotencyOptions } from './options.js';
 
 const KEYS: Keys<EnqueueOptions> = {
   jobId: true,
   delayMs: true,
   priority: true,
   maxAttempts: true,
+  resourceKey: true,
+  idempotencyKey: true,
+  dedup: true,
 };
+const IDEMPOTENCY_KEYS: Keys<IdempotencyOptions> = { key: true, fingerprint: true, ttlMs: true };
+const DEDUP_KEYS: Keys<DedupOptions> = {
+  key: true,
+  windowMs: true,
+  debounceMs: true,
+  onDuplicate: true,
+  keepWhenDead: true,
+};
+const ON_DUPLICATE = ['return', 'reject', 'replace', 'rerun'];
 
 /** @throws InvalidOptionError naming the first option that cannot work. */
 export function checkEnqueueOptions(options: EnqueueOptions | undefined): void {
@@ -29,11 +41,11 @@ export function checkEnqueueOptions(options: EnqueueOptions | undefined): void {
     const value = given[key];
     if (!Object.hasOwn(KEYS, key)) throw new InvalidOptionError(key, value, unknownKeyMend(key, KEYS));
     // An option that is spelled out as undefined counts as left out.
-    if (value !== undefined) checkOption(key, value);
+    if (value !== undefined) checkOption(key, value, given);
   }
 }
 
-function checkOption(key: string, value: unknown): void {
+function checkOption(key: string, value: unknown, options: Readonly<Record<string, unknown>>): void {
   switch (key) {
     case 'jobId':
       return checkName(key, value);
@@ -43,7 +55,59 @@ function checkOption(key: string, value: unknown): void {
       return checkInteger(key, value, LIMITS.priority);
     case 'maxAttempts':
       return checkInteger(key, value, LIMITS.maxAttempts);
+    case 'resourceKey':
+      return checkName(key, value);
+    case 'idempotencyKey':
+      return typeof value === 'string' ? checkName(key, value) : checkIdempotency(value);
+    case 'dedup':
+      return checkDedup(value, options.delayMs);
   }
+}
+
+function checkIdempotency(value: unknown): void {
+  const given = checkKeyed('idempotencyKey', value, IDEMPOTENCY_KEYS);
+  const { fingerprint, ttlMs } = given;
+  if (fingerprint !== undefined) checkName('idempotencyKey.fingerprint', fingerprint);
+  if (ttlMs !== undefined) checkInteger('idempotencyKey.ttlMs', ttlMs, LIMITS.keyTime);
+}
+
+function checkDedup(value: unknown, delayMs: unknown): void {
+  const { windowMs, debounceMs, onDuplicate, keepWhenDead } = checkKeyed('dedup', value, DEDUP_KEYS);
+  if (windowMs !== undefined) checkInteger('dedup.windowMs', windowMs, LIMITS.keyTime);
+  if (debounceMs !== undefined) checkInteger('dedup.debounceMs', debounceMs, LIMITS.keyTime);
+  if (onDuplicate !== undefined && !ON_DUPLICATE.some((known) => known === onDuplicate)) {
+    throw new InvalidOptionError(
+      'dedup.onDuplicate',
+      onDuplicate,
+      `must be one of ${ON_DUPLICATE.join(', ')}`,
+    );
+  }
+  if (keepWhenDead !== undefined && typeof keepWhenDead !== 'boolean') {
+    throw new InvalidOptionError('dedup.keepWhenDead', keepWhenDead, 'must be true or false');
+  }
+  if (debounceMs !== undefined && (windowMs ?? onDuplicate ?? delayMs) !== undefined) {
+    const mend = 'decides about delay and duplicates itself: leave out windowMs, onDuplicate and delayMs';
+    throw new InvalidOptionError('dedup.debounceMs', debounceMs, mend);
+  }
+  if (windowMs !== undefined && onDuplicate === 'rerun') {
+    const mend = 'does not go with onDuplicate "rerun": a window ends by time, not with the job';
+    throw new InvalidOptionError('dedup.windowMs', windowMs, mend);
+  }
+}
+
+function checkKeyed(
+  field: string,
+  value: unknown,
+  keys: Readonly<Record<string, true>>,
+): Record<string, unknown> {
+  if (!isRecord(value)) throw new InvalidOptionError(field, value, 'must be an object with a `key`');
+  for (const key in value) {
+    if (!Object.hasOwn(keys, key)) {
+      throw new InvalidOptionError(`${field}.${key}`, value[key], unknownKeyMend(key, keys));
+    }
+  }
+  checkName(`${field}.key`, value.key);
+  return value;
 }
 
 function checkInteger(key: string, value: unknown, range: Range): void {

@@ -24,12 +24,15 @@ export const LIMITS = {
     max: LONGEST_TIMER_MS,
     why: 'a shorter lease is lost to any garbage collection or slow reply; 100 is for tests, production wants seconds',
   },
+  keyTime: { min: 1, max: TEN_YEARS_MS },
   concurrency: { min: 1, max: 10_000 },
   maxAttempts: { min: 1, max: 1_000 },
   priority: { min: 0, max: 9, why: '0 runs first' },
   /** Redis holds at most 512 MiB in one string, and the spec around a payload takes some of it. */
   bytes: { min: 1, max: 256 * 1024 * 1024 },
   maintenanceInterval: { min: 1_000, max: LONGEST_TIMER_MS, why: 'maintenance ticks once a second' },
+  lockNameLength: 256,
+  idempotencyKeyLength: 255,
   retentionCount: { min: 0, max: 1_000_000_000 },
 } as const satisfies Record<string, Range | number>;
 

@@ -80,6 +80,34 @@ export interface JobQueueModuleOptions {
   readonly logging?: 'text' | 'object' | false;
 }
 
+/** Stops the enqueue of a job while another one is there. One of the modes, see docs/keys-of-jobs.md. */
+export interface DedupOptions {
+  /** 1–128 characters; one namespace per queue, across job types. */
+  readonly key: string;
+  /** Throttle: at most one job in this time, ms, whatever becomes of it. Default: until the job has ended. */
+  readonly windowMs?: number;
+  /** Debounce: the job starts this long after the last enqueue, ms, with the newest payload. */
+  readonly debounceMs?: number;
+  /**
+   * What a duplicate does. `return` (default): nothing, its caller gets the job that is there; the newest
+   * payload is dropped. `reject`: throws. `replace`: the waiting job gets the newest payload and delay; one
+   * that runs already is left alone. `rerun`: as `replace`, and if the job runs already, one follow-up with
+   * the newest payload runs after it.
+   */
+  readonly onDuplicate?: 'return' | 'reject' | 'replace' | 'rerun';
+  /** `true`: a dead job keeps the key until it is redriven, removed or pruned. */
+  readonly keepWhenDead?: boolean;
+}
+
+export interface IdempotencyOptions {
+  /** 1–128 characters; one namespace per queue. */
+  readonly key: string;
+  /** What the operation is about. Default: a hash of the payload. The same key with another one is refused. */
+  readonly fingerprint?: string;
+  /** How long the result is kept for later jobs with the key, ms. */
+  readonly ttlMs?: number;
+}
+
 export interface EnqueueOptions {
   /** Your own id, 1–128 characters. A second enqueue with it answers `duplicate: true` for as long as the job is kept. */
   readonly jobId?: string | undefined;
@@ -89,6 +117,14 @@ export interface EnqueueOptions {
   readonly priority?: number | undefined;
   /** Overrides the handler's and the queue's limit. */
   readonly maxAttempts?: number | undefined;
+  /** Two jobs with the same one (`user:42`) never run at once; the others wait in order. 1–128 characters. */
+  readonly resourceKey?: string | undefined;
+  /**
+   * Names the operation, so that it is done once: a later job with the key ends with the first one's result
+   * instead of running. Waits while one is running, takes over when that fails or loses its lease.
+   */
+  readonly idempotencyKey?: string | IdempotencyOptions | undefined;
+  readonly dedup?: DedupOptions | undefined;
 }
 
 export interface JobHandlerOptions {

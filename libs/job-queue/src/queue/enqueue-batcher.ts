@@ -4,7 +4,8 @@
  */
 import { EnqueueRefusedError, EnqueueUnknownError } from '../errors/errors.js';
 import { INTERNAL } from '../options/defaults.js';
-import type { EnqueueReply, JobStore, NewJob } from '../store/job-store.js';
+import type { EnqueueRefusal, EnqueueReply, JobStore, NewJob } from '../store/job-store.js';
+import { refusalError } from './job-keys.js';
 
 export type EnqueueResult =
   | ({ readonly ok: true } & EnqueueReply)
@@ -33,7 +34,8 @@ export class EnqueueBatcher {
     const results: EnqueueResult[] = [];
     for (const chunk of chunksOf(jobs)) {
       try {
-        for (const reply of await this.store.enqueue(chunk)) results.push({ ok: true, ...reply });
+        const replies = await this.store.enqueue(chunk);
+        results.push(...chunk.map((job, i) => toResult(job, replies[i])));
       } catch (error) {
         for (const { id } of chunk) results.push({ ok: false, jobId: id, error: errorFor(id, error) });
       }
@@ -55,11 +57,21 @@ export class EnqueueBatcher {
   private async storeFor(callers: readonly Waiting[], chunk: readonly NewJob[]): Promise<void> {
     try {
       const replies = await this.store.enqueue(chunk);
-      for (const [i, reply] of replies.entries()) callers[i]?.resolve(reply);
+      for (const [i, reply] of replies.entries()) {
+        const caller = callers[i];
+        if ('refused' in reply) caller?.reject(refusalError(reply, caller.job));
+        else caller?.resolve(reply);
+      }
     } catch (error) {
       for (const { job, reject } of callers) reject(errorFor(job.id, error));
     }
   }
+}
+
+function toResult(job: NewJob, reply: EnqueueReply | EnqueueRefusal | undefined): EnqueueResult {
+  if (reply === undefined) return { ok: false, jobId: job.id, error: new EnqueueUnknownError(job.id) };
+  if ('refused' in reply) return { ok: false, jobId: job.id, error: refusalError(reply, job) };
+  return { ok: true, ...reply };
 }
 
 function errorFor(jobId: string, error: unknown): Error {

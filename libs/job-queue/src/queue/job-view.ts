@@ -9,7 +9,7 @@ const ENDED: readonly string[] = ['done', 'dead', 'cancelled'];
 
 export function viewJob(record: JobRecord, { options }: QueueEntry, registry: QueueRegistry): Job {
   const { spec, specError } = trySpec(record);
-  const handlerLimit = spec && registry.typeInfo(options.name, spec.type)?.maxAttempts;
+  const maxAttempts = limitOf(spec, options, registry);
   return {
     id: record.id,
     queue: options.name,
@@ -18,8 +18,8 @@ export function viewJob(record: JobRecord, { options }: QueueEntry, registry: Qu
     payload: spec?.payload,
     ...(specError === undefined ? {} : { specError }),
     priority: record.priority,
-    attempt: record.attempt,
-    maxAttempts: spec?.maxAttempts ?? handlerLimit ?? options.maxAttempts,
+    attempt: attemptsRun(record, maxAttempts),
+    maxAttempts,
     createdAt: spec?.createdAt,
     updatedAt: record.updatedAt ?? spec?.createdAt,
     startedAt: record.startedAt,
@@ -34,7 +34,21 @@ export function viewJob(record: JobRecord, { options }: QueueEntry, registry: Qu
     redriveCount: record.redriveCount,
     attemptsBeforeRedrive: record.attemptsBeforeRedrive,
     cancelRequested: record.cancelRequested,
+    resourceKey: record.resourceKey,
+    idempotencyKey: record.idempotencyKey,
+    dedupKey: record.dedupKey,
+    blockedOn: record.blockedOn,
   };
+}
+
+function limitOf(spec: JobSpec | undefined, queue: QueueEntry['options'], registry: QueueRegistry): number {
+  const handlerLimit = spec && registry.typeInfo(queue.name, spec.type)?.maxAttempts;
+  return spec?.maxAttempts ?? handlerLimit ?? queue.maxAttempts;
+}
+
+/** A job that killed its workers was claimed once more to be buried; that was no run of its handler. */
+function attemptsRun({ attempt, deadReason }: JobRecord, maxAttempts: number): number {
+  return deadReason === 'attempts_exhausted' ? Math.min(attempt, maxAttempts) : attempt;
 }
 
 function trySpec(record: JobRecord): { spec?: JobSpec; specError?: string } {

@@ -1,5 +1,6 @@
 /** Moves jobs by hand: cancel, remove, redrive, pause. Every refusal is a typed error and changes nothing. */
 import { IllegalTransitionError, JobNotFoundError } from '../errors/errors.js';
+import { KeyTakenError } from '../errors/key-errors.js';
 import type { JobEvents } from '../events/job-events.js';
 import { TRANSITIONS, type Job } from '../job/job.js';
 import { INTERNAL } from '../options/defaults.js';
@@ -58,7 +59,7 @@ export class QueueAdmin {
 
   /**
    * Puts a dead job back with all its attempts; its history stays.
-   * @throws JobNotFoundError, IllegalTransitionError
+   * @throws JobNotFoundError, IllegalTransitionError, KeyTakenError
    */
   async redrive(jobId: string): Promise<void> {
     this.check('redrive', jobId, await this.entry.store.redrive(jobId));
@@ -130,6 +131,7 @@ export class QueueAdmin {
     jobId: string,
     reply: TransitionReply,
   ): Extract<TransitionReply, { kind: 'moved' | 'requested' }> {
+    if (reply.kind === 'key_taken') throw new KeyTakenError(jobId, reply.key, reply.holder);
     if (reply.kind === 'not_found') throw new JobNotFoundError(jobId);
     if (reply.kind === 'illegal') {
       throw new IllegalTransitionError(jobId, operation, reply.status, TRANSITIONS[operation]);

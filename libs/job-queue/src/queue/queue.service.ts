@@ -10,6 +10,7 @@ import { checkEnqueueOptions } from '../options/enqueue-options.js';
 import type { EnqueueOptions } from '../options/options.js';
 import type { EnqueueReply, NewJob } from '../store/job-store.js';
 import { EnqueueBatcher, type EnqueueResult } from './enqueue-batcher.js';
+import { toJobKeys } from './job-keys.js';
 import type { QueueEntry, QueueRegistry } from './queue-registry.js';
 
 /** One job of an `enqueueMany`. */
@@ -39,6 +40,7 @@ export class Queue {
    * Stores a job. When this resolves, the job is accepted and will end in `done`, `dead` or `cancelled`.
    * @param job a definition, or the plain type; its payload class, where known, validates the payload
    * @throws InvalidOptionError, PayloadValidationError, PayloadTooLargeError: nothing was stored
+   * @throws DuplicateJobError, DedupTypeError, IdempotencyConflictError another job has the key; nothing was stored
    * @throws EnqueueRefusedError the store did not take it; certainly nothing was stored
    * @throws EnqueueUnknownError no reply came; repeat with its `jobId` to be sure
    */
@@ -94,7 +96,8 @@ export class Queue {
       callerChosenId: options?.jobId !== undefined,
       spec: writeSpec(type, json, options),
       priority: options?.priority ?? DEFAULTS.enqueue.priority,
-      delayMs: options?.delayMs ?? DEFAULTS.enqueue.delayMs,
+      delayMs: options?.delayMs ?? options?.dedup?.debounceMs ?? DEFAULTS.enqueue.delayMs,
+      keys: toJobKeys(type, json, options),
     };
     const payloadClass =
       typeof job === 'string' ? this.registry.typeInfo(this.name, type)?.payload : job.payload;

@@ -14,19 +14,75 @@ export interface NewJob {
    * with that id (result, error, checkpoint) are then cleared.
    */
   readonly callerChosenId: boolean;
-  /** JSON text of an object (never empty): the job's spec. The store puts `created_at` in front. */
+  /**
+   * JSON text of an object whose last member is `payload`: the job's spec. The store puts `created_at` in
+   * front. Dedup's `replace` exchanges the text from `"payload":` on and leaves the rest as it was.
+   */
   readonly spec: string;
   /** 0 (first) to 9 (last). */
   readonly priority: number;
   /** 0 for at once. */
   readonly delayMs: number;
+  readonly keys?: JobKeys | undefined;
 }
 
-/** `duplicate`: a job with that id was there already; nothing was changed, `status` is that job's. */
+/** The keys that keep a job from running beside, or after, another one. */
+export interface JobKeys {
+  /**
+   * Two jobs with the same one never run at once. A claim takes a job's resource and idempotency key
+   * together or neither; a job that meets a busy key waits as `blocked`, first come first served.
+   */
+  readonly resource?: string | undefined;
+  readonly idempotency?: IdempotencyRequest | undefined;
+  readonly dedup?: DedupRequest | undefined;
+}
+
+/**
+ * Once a job with this key is done, the others with it end `done` with its result instead of running.
+ * While one runs they wait like for a resource. A holder that fails, or loses its lease, lets the next one try.
+ */
+export interface IdempotencyRequest {
+  readonly key: string;
+  /** What the operation is about; the same key with another one is refused at enqueue. */
+  readonly fingerprint: string;
+  /** How long the result is kept after the operation was done. */
+  readonly ttlMs: number;
+}
+
+/** Stops the enqueue of a job while another one owns the key. */
+export interface DedupRequest {
+  readonly key: string;
+  /** Job type. `replace` and `rerun` never turn a job into one of another type. */
+  readonly type: string;
+  /** Owned for this time whatever becomes of the job. `undefined`: owned until the job has ended. */
+  readonly windowMs?: number | undefined;
+  /**
+   * `return`: the owner is the answer. `reject`: refused. `replace`: the owner gets this payload and delay, unless
+   * it is processing. `rerun`: as `replace`; if the owner is processing, one follow-up is kept, which waits
+   * for it as `blocked` and whose payload is always the newest.
+   */
+  readonly onDuplicate: 'return' | 'reject' | 'replace' | 'rerun';
+  /** A dead owner keeps the key until it is redriven and ends otherwise, or is removed or pruned. */
+  readonly keepWhenDead: boolean;
+}
+
+/**
+ * `duplicate`: a job with that id, or the owner of its dedup key, was there already; `jobId` and `status`
+ * are that job's. `replaced`: that job has the new payload now. For a follow-up of `rerun` `jobId` is the
+ * follow-up's, and `duplicate` says whether there was one already.
+ */
 export interface EnqueueReply {
   readonly jobId: string;
   readonly status: JobStatus;
   readonly duplicate: boolean;
+  readonly replaced?: true;
+}
+
+/** Not stored. `holder` is the job that is in the way, if one can be named. */
+export interface EnqueueRefusal {
+  readonly jobId: string;
+  readonly refused: 'duplicate' | 'dedup_type' | 'idempotency_conflict';
+  readonly holder: string | undefined;
 }
 
 /** End of one attempt. Applied only while `token` is the current token of a processing job. */
@@ -84,6 +140,10 @@ export interface LaneReply {
   /** One entry per settlement, in their order. */
   readonly settled: readonly SettleReply[];
   readonly claimed: readonly ClaimedJob[];
+  /** Jobs that met a busy key and wait for it now. */
+  readonly blocked: readonly string[];
+  /** Jobs that ended `done` with the stored result of their idempotency key. */
+  readonly replayed: readonly string[];
   /** Ready jobs were left: worth claiming again as soon as a slot is free. */
   readonly more: boolean;
   /** ms until the next scheduled or retrying job is due, when there is one. */
@@ -151,13 +211,18 @@ export interface JobRecord {
   readonly redriveCount: number;
   readonly attemptsBeforeRedrive: number;
   readonly cancelRequested: boolean;
+  readonly resourceKey: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly dedupKey: string | undefined;
+  /** `<kind>:<key>` that a blocked job waits for; kinds `resource`, `idempotency`, `dedup`. */
+  readonly blockedOn: string | undefined;
   /** JSON texts. */
   readonly result: string | undefined;
   readonly error: string | undefined;
 }
 
 /**
- * `order` is by when jobs ended, are due or run out of lease; queued jobs come in the order in which they
+ * `order` is by when jobs ended, are due, run out of lease or were blocked; queued jobs come in the order in which they
  * will be claimed, whatever `order` says. `cursor` is the previous page's `nextCursor`.
  */
 export interface ListQuery {
@@ -178,7 +243,10 @@ export type JobCounts = Readonly<Record<JobStatus, number>>;
 export const STATS = [
   'enqueued',
   'duplicates',
+  'replaced',
+  'blocked',
   'done',
+  'replayed',
   'retried',
   'dead',
   'cancelled',
@@ -206,6 +274,12 @@ export type TransitionReply =
   /** Cancel of a processing job: its worker hears it with the next heartbeat. */
   | { readonly kind: 'requested' }
   | { readonly kind: 'illegal'; readonly status: JobStatus }
+  /** Redrive: `holder` owns the dedup key now, or the idempotency key stands for another payload now. */
+  | {
+      readonly kind: 'key_taken';
+      readonly key: 'dedup' | 'idempotency';
+      readonly holder: string | undefined;
+    }
   | { readonly kind: 'not_found' };
 
 /** Lets an idle worker sleep until there may be work. Never carries a job. */
@@ -217,11 +291,12 @@ export interface WakeListener {
 
 export interface JobStore {
   /**
-   * Stores all of them or, when it rejects with EnqueueRefusedError, none. At most 1,000 jobs.
+   * Answers per job, in their order. When it rejects with EnqueueRefusedError nothing was stored. At most
+   * 1,000 jobs. Jobs that a dedup or idempotency key refuses are answered as such; the others are stored.
    * @throws EnqueueRefusedError certainly nothing was stored.
    * @throws EnqueueUnknownError the reply was lost.
    */
-  enqueue(jobs: readonly NewJob[]): Promise<readonly EnqueueReply[]>;
+  enqueue(jobs: readonly NewJob[]): Promise<readonly (EnqueueReply | EnqueueRefusal)[]>;
 
   /** See `LaneCall`. Promotes due jobs (bounded) before it claims. Claims nothing while paused. */
   exchange(call: LaneCall): Promise<LaneReply>;
@@ -237,8 +312,9 @@ export interface JobStore {
 
   /**
    * Gives jobs with an expired lease back to the head of the queue, and those of silent workers (no
-   * heartbeat for `leaseMs`) whose lease entry vanished. Forgets the records of workers that are silent
-   * for an hour and hold nothing.
+   * heartbeat for `leaseMs`) whose lease entry vanished; their resource key stays reserved for them, their
+   * idempotency key goes to the next in line. Wakes blocked jobs whose key nobody holds any more. Forgets
+   * the records of workers that are silent for an hour and hold nothing.
    */
   reap(leaseMs: number, limit: number): Promise<ReapReply>;
 

@@ -22,6 +22,8 @@ export class Attempt {
   readonly startedAt: number;
   /** Known once the spec is read. */
   jobType: string | undefined;
+  resourceKey: string | undefined;
+  idempotencyKey: string | undefined;
   /** The queue's at first, the job's own once its spec is read. */
   rules: FailureRules;
   /** Local end of the lease, performance.now(). The store's own deadline is later than this. */
@@ -88,6 +90,8 @@ export class Attempt {
       attempt: this.number,
       workerId: this.workerId,
       fencingToken: this.token,
+      resourceKey: this.resourceKey,
+      idempotencyKey: this.idempotencyKey,
     };
   }
 }

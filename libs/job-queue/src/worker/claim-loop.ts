@@ -150,7 +150,10 @@ export class ClaimLoop {
       this.hooks.onSettled(batch);
       this.settler.announce(batch, reply.settled);
       if (reply.now !== undefined) this.hooks.onClaimed(reply.claimed, sentAt, reply.now);
-      if (claimMax > 0) this.noteSupply(reply);
+      if (claimMax > 0) {
+        this.noteSupply(reply);
+        this.announceKeyed(reply);
+      }
     }
     this.pump();
   }
@@ -160,6 +163,13 @@ export class ClaimLoop {
     clearTimeout(this.dueTimer);
     if (nextDueInMs === undefined || !this.claiming) return;
     this.dueTimer = setTimeout(() => this.lookAgain(), Math.min(Math.max(1, nextDueInMs), LONGEST_TIMER_MS));
+  }
+
+  /** What became of jobs with keys that were not started. */
+  private announceKeyed({ blocked, replayed }: LaneReply): void {
+    const { name: queue } = this.queue;
+    for (const jobId of blocked) this.events.emit('blocked', { queue, jobId, workerId: this.workerId });
+    for (const jobId of replayed) this.events.emit('replayed', { queue, jobId, workerId: this.workerId });
   }
 
   private lookAgain(): void {

@@ -56,6 +56,15 @@ export class JobContext {
     return this.attemptState.token;
   }
 
+  get resourceKey(): string | undefined {
+    return this.attemptState.resourceKey;
+  }
+
+  /** Names the operation to other systems too, for example as their idempotency key. */
+  get idempotencyKey(): string | undefined {
+    return this.attemptState.idempotencyKey;
+  }
+
   /** Aborts when the lease is lost, the time is up, the job is cancelled, or the worker shuts down; the reason says which. */
   get signal(): AbortSignal {
     return this.attemptState.signal;

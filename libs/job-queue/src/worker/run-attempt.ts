@@ -67,6 +67,8 @@ function readAnnounced(attempt: Attempt, { onAcquired }: AttemptEnvironment): Jo
   try {
     const spec = readSpec(attempt.jobId, attempt.claimed.spec);
     attempt.jobType = spec.type;
+    attempt.resourceKey = spec.resourceKey;
+    attempt.idempotencyKey = spec.idempotencyKey;
     return spec;
   } finally {
     onAcquired(attempt);

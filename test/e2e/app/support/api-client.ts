@@ -12,6 +12,7 @@ export interface ApiResponse {
 export interface Body {
   readonly [key: string]: unknown;
   readonly jobId?: string;
+  readonly invoiceId?: string;
   readonly status?: unknown;
   readonly attempt?: number;
   readonly jobs?: readonly Body[];
@@ -51,6 +52,18 @@ export class ApiClient {
     const { status, body } = await this.post('/emails', email);
     if (status !== 202 || body.jobId === undefined) throw new Error(`not accepted: ${JSON.stringify(body)}`);
     return body.jobId;
+  }
+
+  async createInvoice(fields: Record<string, unknown> = {}): Promise<string> {
+    const { status, body } = await this.post('/invoices', {
+      customerId: 'acme',
+      amountCents: 4_200,
+      ...fields,
+    });
+    if (status !== 201 || body.invoiceId === undefined) {
+      throw new Error(`not created: ${JSON.stringify(body)}`);
+    }
+    return body.invoiceId;
   }
 
   /** The job as soon as it is in that status. */

@@ -42,6 +42,7 @@ export async function startApp(env: Env): Promise<TestApp> {
     OUTBOX_DIR: outboxDir,
     FENCELINE_PREFIX: uniquePrefix(),
     SOURCE_DELAY_MS: '5',
+    ACCOUNTING_DELAY_MS: '5',
     ...env,
   });
   const app = await createApp(config, ['fatal']);

@@ -12,12 +12,21 @@ const PROMOTED_AT_LEAST = 100;
 const SKIPPED_AT_MOST = 1_000;
 
 export type ClaimReply = Omit<LaneReply, 'settled'>;
+type Took = Pick<LaneReply, 'claimed' | 'blocked' | 'replayed'>;
+
+const TOOK_NOTHING: Took = { claimed: [], blocked: [], replayed: [] };
+export const CLAIMED_NOTHING: ClaimReply = {
+  ...TOOK_NOTHING,
+  more: false,
+  nextDueInMs: undefined,
+  now: undefined,
+};
 
 export function settle(state: MemoryQueueState, settlements: readonly Settlement[]): SettleReply[] {
   const released: StoredJob[] = [];
   const replies = settlements.map((settlement) => settleOne(state, settlement, released));
-  // Backwards, because each goes to the head: so they keep their order.
-  if (released.length > 1) for (const job of released.toReversed()) state.toReady(job, 'head');
+  // Once more, behind whatever the other settlements unblocked; backwards, because each goes to the head.
+  if (replies.length > 1) for (const job of released.toReversed()) state.toReady(job, 'head');
   for (const status of ENDED_STATUSES) {
     // Retention is enforced as jobs end, so that a busy queue does not grow until somebody prunes.
     const ended = replies.filter((reply) => reply.applied && reply.status === status).length;
@@ -51,6 +60,7 @@ function apply(state: MemoryQueueState, job: StoredJob, outcome: Outcome): void 
   switch (outcome.kind) {
     case 'done':
       job.result = outcome.result;
+      if (job.idempotency) state.operations.complete(job.idempotency, outcome.result);
       job.firstRefusedAt = undefined;
       return state.end(job, 'done');
     case 'dead':
@@ -62,15 +72,18 @@ function apply(state: MemoryQueueState, job: StoredJob, outcome: Outcome): void 
     case 'retry':
       job.error = stamped(outcome.error, now);
       job.firstRefusedAt = undefined;
+      state.keys.release(job);
       state.toTimed(job, 'retrying', now + outcome.delayMs);
       return state.count('retried');
     case 'snooze':
       job.attempt -= 1;
       job.error = stamped(outcome.error, now);
       job.firstRefusedAt ??= now;
+      state.keys.release(job);
       state.toTimed(job, 'scheduled', now + outcome.delayMs);
       return state.count('snoozed');
     case 'release':
+      // It keeps its keys: they are reserved for it.
       job.attempt -= 1;
       state.toReady(job, 'head');
       return state.count('released');
@@ -80,19 +93,58 @@ function apply(state: MemoryQueueState, job: StoredJob, outcome: Outcome): void 
 export function claim(state: MemoryQueueState, call: LaneCall): ClaimReply {
   const { claimMax } = call;
   const now = state.now();
-  if (state.paused) return { claimed: [], more: false, nextDueInMs: undefined, now };
+  if (state.paused) return { ...TOOK_NOTHING, more: false, nextDueInMs: undefined, now };
 
   const promoteMax = Math.max(claimMax, PROMOTED_AT_LEAST);
   state.promote('scheduled', promoteMax);
   state.promote('retrying', promoteMax);
 
-  const claimed = state
-    .takeReady(claimMax, claimMax + SKIPPED_AT_MOST)
-    .map((job) => startAttempt(state, job, call, now));
+  const took = takeJobs(state, call, now);
   const outlook = lookAhead(state, now);
   // This worker is full now and will not see to the rest: another one shall.
-  if (claimed.length === claimMax && (outlook.more || outlook.nextDueInMs !== undefined)) state.wake.signal();
-  return { claimed, ...outlook, now };
+  if (took.claimed.length === claimMax && (outlook.more || outlook.nextDueInMs !== undefined)) {
+    state.wake.signal();
+  }
+  return { ...took, ...outlook, now };
+}
+
+/**
+ * Jobs that are unblocked meanwhile have their turn when all others had theirs, and otherwise are the first
+ * of the next claim.
+ */
+function takeJobs(state: MemoryQueueState, call: LaneCall, now: number): Took {
+  const claimed: ClaimedJob[] = [];
+  const blocked: string[] = [];
+  const replayed: string[] = [];
+  let examineMax = call.claimMax + SKIPPED_AT_MOST;
+  state.holdBack();
+  while (claimed.length < call.claimMax && examineMax > 0) {
+    const { taken, examined } = state.takeReady(call.claimMax - claimed.length, examineMax);
+    if (examined === 0) {
+      if (state.letIn() === 0) break;
+      state.holdBack();
+    }
+    examineMax -= examined;
+    for (const job of taken) {
+      if (!job.takesKeys) claimed.push(startAttempt(state, job, call, now));
+      else if (replay(state, job)) replayed.push(job.id);
+      else if (state.keys.take(job)) claimed.push(startAttempt(state, job, call, now));
+      else blocked.push(job.id);
+    }
+  }
+  state.letIn();
+  state.count('blocked', blocked.length);
+  state.count('replayed', replayed.length);
+  return { claimed, blocked, replayed };
+}
+
+/** Ends a job whose operation was done already, with its result. */
+function replay(state: MemoryQueueState, job: StoredJob): boolean {
+  const outcome = job.idempotency && state.operations.outcomeOf(job.idempotency.key);
+  if (!outcome) return false;
+  job.result = outcome.result;
+  state.end(job, 'done');
+  return true;
 }
 
 /** Answers a claim again whose reply was lost: the jobs the worker still holds, with a fresh lease. */
@@ -105,8 +157,9 @@ export function replayClaim(state: MemoryQueueState, call: LaneCall, memory: Lan
     state.toTimed(job, 'processing', now + call.leaseMs);
     claimed.push(toClaimed(job, token));
   }
-  if (state.paused) return { claimed, more: false, nextDueInMs: undefined, now };
-  return { claimed, ...lookAhead(state, now), now };
+  const took = { ...TOOK_NOTHING, claimed };
+  if (state.paused) return { ...took, more: false, nextDueInMs: undefined, now };
+  return { ...took, ...lookAhead(state, now), now };
 }
 
 function startAttempt(state: MemoryQueueState, job: StoredJob, call: LaneCall, now: number): ClaimedJob {
@@ -116,7 +169,7 @@ function startAttempt(state: MemoryQueueState, job: StoredJob, call: LaneCall, n
   job.attempt += 1;
   job.startedAt = now;
   job.updatedAt = now;
-  state.startAttempt(job, now + call.leaseMs);
+  state.toTimed(job, 'processing', now + call.leaseMs);
   return toClaimed(job, token);
 }
 

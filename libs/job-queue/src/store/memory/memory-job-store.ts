@@ -3,9 +3,10 @@
  * the executable specification of the port. Every method does its work synchronously, so it is atomic.
  */
 import { InvalidOptionError } from '../../errors/errors.js';
-import { isLegal, type FencingToken, type Operation } from '../../job/job.js';
+import { isLegal, type FencingToken, type JobStatus, type Operation } from '../../job/job.js';
 import { INTERNAL } from '../../options/defaults.js';
 import type {
+  EnqueueRefusal,
   EnqueueReply,
   HeldLease,
   JobPage,
@@ -24,12 +25,14 @@ import type {
   WakeListener,
   WorkerInfo,
 } from '../job-store.js';
-import { claim, replayClaim, settle, type ClaimReply } from './memory-exchange.js';
+import { enqueueOne } from './memory-enqueue.js';
+import { claim, CLAIMED_NOTHING, replayClaim, settle } from './memory-exchange.js';
 import { listJobs } from './memory-listing.js';
-import { ENDED_STATUSES, MemoryQueueState, type ResolvedRetention } from './memory-queue-state.js';
+import { ENDED_STATUSES, isEnded, MemoryQueueState, type ResolvedRetention } from './memory-queue-state.js';
 import { reapExpired } from './memory-reap.js';
+import { redriveDead } from './memory-redrive.js';
 import { MemoryWorkers } from './memory-workers.js';
-import { StoredJob } from './stored-job.js';
+import type { StoredJob } from './stored-job.js';
 
 export interface MemoryJobStoreOptions {
   readonly queue: string;
@@ -37,8 +40,6 @@ export interface MemoryJobStoreOptions {
   /** The store's time in ms. Default: `Date.now`. */
   readonly clock?: () => number;
 }
-
-const CLAIMED_NOTHING: ClaimReply = { claimed: [], more: false, nextDueInMs: undefined, now: undefined };
 
 export class MemoryJobStore implements JobStore {
   readonly queue: string;
@@ -50,29 +51,17 @@ export class MemoryJobStore implements JobStore {
     this.state = new MemoryQueueState(retention, clock);
   }
 
-  async enqueue(jobs: readonly NewJob[]): Promise<readonly EnqueueReply[]> {
+  async enqueue(jobs: readonly NewJob[]): Promise<readonly (EnqueueReply | EnqueueRefusal)[]> {
     if (jobs.length > INTERNAL.enqueueChunkJobs) {
       throw new InvalidOptionError('jobs', jobs, `must be at most ${INTERNAL.enqueueChunkJobs} in one call`);
     }
-    const nextDueAt = this.state.nextDueAt();
-    const replies = jobs.map((job) => this.enqueueOne(job));
-    const becameReady = replies.some(({ status, duplicate }) => status === 'queued' && !duplicate);
+    const { state } = this;
+    const queued = state.queuedCount();
+    const nextDueAt = state.nextDueAt();
+    const replies = jobs.map((job) => enqueueOne(state, job));
     // Idle workers sleep until the due time they know of; an earlier one must be told.
-    if (becameReady || this.state.nextDueAt() < nextDueAt) this.state.wake.signal();
+    if (state.queuedCount() > queued || state.nextDueAt() < nextDueAt) state.wake.signal();
     return replies;
-  }
-
-  private enqueueOne({ id, spec, priority, delayMs }: NewJob): EnqueueReply {
-    const present = this.state.jobs.get(id);
-    if (present) {
-      this.state.count('duplicates');
-      return { jobId: id, status: present.status, duplicate: true };
-    }
-    const now = this.state.now();
-    const job = new StoredJob(id, `{"created_at":${now},${spec.slice(1)}`, priority, now);
-    this.state.insert(job, delayMs);
-    this.state.count('enqueued');
-    return { jobId: id, status: job.status, duplicate: false };
   }
 
   async exchange(call: LaneCall): Promise<LaneReply> {
@@ -140,39 +129,37 @@ export class MemoryJobStore implements JobStore {
   }
 
   async cancel(jobId: string): Promise<TransitionReply> {
-    return this.transition('cancel', jobId, (job) => {
-      if (job.status !== 'processing') return this.state.end(job, 'cancelled');
+    return this.transition('cancel', jobId, (job, from) => {
+      if (from !== 'processing') {
+        this.state.end(job, 'cancelled');
+        return { kind: 'moved', from };
+      }
       job.cancelRequested = true;
+      return { kind: 'requested' };
     });
   }
 
   async remove(jobId: string): Promise<TransitionReply> {
-    return this.transition('remove', jobId, (job) => this.state.drop(job));
-  }
-
-  async redrive(jobId: string): Promise<TransitionReply> {
-    return this.transition('redrive', jobId, (job) => {
-      job.attemptsBeforeRedrive += job.attempt;
-      job.attempt = 0;
-      job.redriveCount += 1;
-      job.deadReason = undefined;
-      job.firstRefusedAt = undefined;
-      job.cancelRequested = false;
-      job.updatedAt = this.state.now();
-      this.state.toReady(job, 'tail');
-      this.state.count('redriven');
-      this.state.wake.signal();
+    return this.transition('remove', jobId, (job, from) => {
+      // What an ended one held was passed on when it ended.
+      if (isEnded(from)) this.state.drop(job);
+      else this.state.remove(job);
+      return { kind: 'moved', from };
     });
   }
 
-  private transition(operation: Operation, jobId: string, move: (job: StoredJob) => void): TransitionReply {
+  async redrive(jobId: string): Promise<TransitionReply> {
+    return this.transition('redrive', jobId, (job) => redriveDead(this.state, job));
+  }
+
+  private transition(
+    operation: Operation,
+    jobId: string,
+    move: (job: StoredJob, from: JobStatus) => TransitionReply,
+  ): TransitionReply {
     const job = this.state.jobs.get(jobId);
     if (!job) return { kind: 'not_found' };
-    const from = job.status;
-    if (!isLegal(operation, from)) return { kind: 'illegal', status: from };
-    move(job);
-    // Only a cancel starts from there, and it leaves the end to the worker.
-    return from === 'processing' ? { kind: 'requested' } : { kind: 'moved', from };
+    return isLegal(operation, job.status) ? move(job, job.status) : { kind: 'illegal', status: job.status };
   }
 
   async pause(): Promise<void> {

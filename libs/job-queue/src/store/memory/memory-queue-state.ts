@@ -1,7 +1,10 @@
 /** Where every job stands, and the moves between those places. Whether a move is legal is decided by the callers. */
-import type { EndedStatus, FencingToken } from '../../job/job.js';
+import type { EndedStatus, FencingToken, JobStatus } from '../../job/job.js';
 import type { Retention } from '../../options/options.js';
 import type { JobCounts, Stat } from '../job-store.js';
+import { MemoryDedup } from './memory-dedup.js';
+import { MemoryKeys, type WaitingRoom } from './memory-keys.js';
+import { MemoryOperations } from './memory-operations.js';
 import { MemoryStatistics } from './memory-statistics.js';
 import { MemoryWake } from './memory-wake.js';
 import { ReadyList } from './ready-list.js';
@@ -13,12 +16,17 @@ export type ResolvedRetention = Readonly<Record<EndedStatus, Retention>>;
 const PRIORITIES = 10;
 export const ENDED_STATUSES: readonly EndedStatus[] = ['done', 'dead', 'cancelled'];
 
-export class MemoryQueueState {
+export function isEnded(status: JobStatus): status is EndedStatus {
+  return status === 'done' || status === 'dead' || status === 'cancelled';
+}
+
+export class MemoryQueueState implements WaitingRoom {
   readonly jobs = new Map<string, StoredJob>();
   /** One list per priority, first priority first. */
   readonly ready: readonly ReadyList[] = Array.from({ length: PRIORITIES }, () => new ReadyList());
   readonly timed: Readonly<Record<TimedStatus, TimeIndex<StoredJob>>> = {
     scheduled: new TimeIndex(),
+    blocked: new TimeIndex(),
     retrying: new TimeIndex(),
     processing: new TimeIndex(),
     done: new TimeIndex(),
@@ -27,7 +35,12 @@ export class MemoryQueueState {
   };
   readonly statistics = new MemoryStatistics();
   readonly wake = new MemoryWake();
+  readonly keys = new MemoryKeys(this);
+  readonly operations = new MemoryOperations(() => this.now());
+  readonly dedup = new MemoryDedup(this, () => this.now());
   paused = false;
+  /** Unblocked jobs that go to the head when the running claim has been through the queue. */
+  private heldBack: StoredJob[] | undefined = undefined;
   private lastToken: FencingToken = 0;
 
   constructor(
@@ -57,6 +70,7 @@ export class MemoryQueueState {
     return {
       scheduled: this.timed.scheduled.size,
       queued: this.queuedCount(),
+      blocked: this.timed.blocked.size,
       processing: this.timed.processing.size,
       retrying: this.timed.retrying.size,
       done: this.timed.done.size,
@@ -80,6 +94,14 @@ export class MemoryQueueState {
     else this.enterReady(job, 'tail');
   }
 
+  /** Takes in a new job that waits for another one. */
+  insertBlocked(job: StoredJob, blockedOn: string): void {
+    this.jobs.set(job.id, job);
+    job.blockedOn = blockedOn;
+    job.updatedAt = job.createdAt;
+    this.enterTimed(job, 'blocked', job.createdAt);
+  }
+
   toReady(job: StoredJob, end: 'head' | 'tail'): void {
     this.leave(job);
     this.enterReady(job, end);
@@ -90,17 +112,56 @@ export class MemoryQueueState {
     this.enterTimed(job, status, at);
   }
 
-  /** Ends a job now. Where nothing is to be kept of such jobs it is gone at once; its object still tells the status. */
+  find(jobId: string): StoredJob | undefined {
+    return this.jobs.get(jobId);
+  }
+
+  block(job: StoredJob, blockedOn: string): void {
+    const now = this.now();
+    job.blockedOn = blockedOn;
+    job.updatedAt = now;
+    this.toTimed(job, 'blocked', now);
+  }
+
+  unblock(job: StoredJob): void {
+    job.blockedOn = undefined;
+    job.updatedAt = this.now();
+    if (this.heldBack) this.heldBack.push(job);
+    else this.toReady(job, 'head');
+    this.wake.signal();
+  }
+
+  /**
+   * Ends a job now: whatever it holds or has reserved passes on. Where nothing is to be kept of such jobs it is
+   * gone at once; its object still tells the status.
+   */
   end(job: StoredJob, status: EndedStatus): void {
     const now = this.now();
+    const isKept = this.retention[status].count > 0;
+    this.leaveKeys(job, status === 'dead' && isKept);
     job.updatedAt = now;
     this.toTimed(job, status, now);
     this.count(status);
-    if (this.retention[status].count === 0) this.drop(job);
+    if (!isKept) this.drop(job);
   }
 
-  /** Takes queued jobs off the head, first priority first. Stops after `examineMax` entries, live or not. */
-  takeReady(max: number, examineMax: number): StoredJob[] {
+  /** Deletes a job that has not ended. */
+  remove(job: StoredJob): void {
+    this.leaveKeys(job, false);
+    this.drop(job);
+  }
+
+  private leaveKeys(job: StoredJob, mayKeepDedup: boolean): void {
+    this.keys.release(job);
+    if (job.idempotency) this.operations.leave(job.idempotency.key);
+    this.dedup.leave(job, mayKeepDedup);
+  }
+
+  /**
+   * Takes queued jobs off the head, first priority first. Stops after `examineMax` entries, live or not, and says
+   * how many it looked at.
+   */
+  takeReady(max: number, examineMax: number): { readonly taken: StoredJob[]; readonly examined: number } {
     const taken: StoredJob[] = [];
     let examined = 0;
     for (const list of this.ready) {
@@ -110,12 +171,20 @@ export class MemoryQueueState {
         if (job) taken.push(job);
       }
     }
-    return taken;
+    return { taken, examined };
   }
 
-  /** For a job just taken from the ready list, which stands nowhere. */
-  startAttempt(job: StoredJob, deadline: number): void {
-    this.enterTimed(job, 'processing', deadline);
+  /** From now on jobs that are unblocked stay out of the queue until `letIn`. */
+  holdBack(): void {
+    this.heldBack = [];
+  }
+
+  /** Puts those that were held back at the head, the one that was unblocked first in front. Answers how many. */
+  letIn(): number {
+    const jobs = this.heldBack ?? [];
+    this.heldBack = undefined;
+    for (const job of jobs.toReversed()) this.toReady(job, 'head');
+    return jobs.length;
   }
 
   /** Moves due jobs of one kind to the tail of the queue, earliest first. */
@@ -147,8 +216,10 @@ export class MemoryQueueState {
     return old.length;
   }
 
-  /** Forgets everything about a job. */
+  /** Forgets everything about a job that has ended, or holds no key. */
   drop(job: StoredJob): void {
+    // A dead one may have kept its dedup key.
+    this.dedup.leave(job, false);
     this.leave(job);
     this.jobs.delete(job.id);
   }
@@ -165,8 +236,9 @@ export class MemoryQueueState {
   }
 
   private leave(job: StoredJob): void {
-    if (job.status === 'queued') this.listOf(job).leave(job);
-    else this.timed[job.status].delete(job);
+    if (job.status !== 'queued') this.timed[job.status].delete(job);
+    // One that a claim has just taken stands nowhere.
+    else if (job.position !== undefined) this.listOf(job).leave(job);
   }
 
   private listOf(job: StoredJob): ReadyList {

@@ -21,6 +21,8 @@ function reapOne(state: MemoryQueueState, job: StoredJob, now: number): ReapedLe
   } else {
     job.token = undefined;
     state.toReady(job, 'head');
+    // It keeps its place on its resource; an operation that somebody else can do shall not wait for it.
+    state.keys.releaseIdempotency(job);
   }
   return { jobId: job.id, attempt, token, workerId, status: job.status };
 }

@@ -51,7 +51,10 @@ function zeros(): Counters {
   return {
     enqueued: 0,
     duplicates: 0,
+    replaced: 0,
+    blocked: 0,
     done: 0,
+    replayed: 0,
     retried: 0,
     dead: 0,
     cancelled: 0,

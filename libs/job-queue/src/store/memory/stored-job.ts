@@ -1,13 +1,13 @@
 /** One job as the memory store keeps it, and the record it shows of it. */
 import type { DeadReason, FencingToken, JobStatus } from '../../job/job.js';
-import type { JobRecord } from '../job-store.js';
+import type { DedupRequest, IdempotencyRequest, JobKeys, JobRecord } from '../job-store.js';
 
 /** Every status but `queued` is kept in order of one time: see `StoredJob.at`. */
 export type TimedStatus = Exclude<JobStatus, 'queued'>;
 
 export class StoredJob {
   status: JobStatus = 'queued';
-  /** When it is due, runs out of lease, or ended, as its status has it. Never changed while it stands in an index. */
+  /** When it is due, runs out of lease, was blocked, or ended, as its status has it. Never changed while it stands in an index. */
   at = 0;
   /** Its place in the list of its priority; `undefined` when it is not queued. */
   position: number | undefined = undefined;
@@ -25,14 +25,28 @@ export class StoredJob {
   result: string | undefined = undefined;
   error: string | undefined = undefined;
   checkpoint: string | undefined = undefined;
+  /** `<kind>:<key>` that it waits for while it is blocked. */
+  blockedOn: string | undefined = undefined;
+  readonly resourceKey: string | undefined;
+  /** Only its fingerprint ever changes. */
+  idempotency: IdempotencyRequest | undefined;
+  readonly dedup: DedupRequest | undefined;
+  /** Whether it cannot be started without asking who holds its keys. */
+  readonly takesKeys: boolean;
 
   constructor(
     readonly id: string,
-    /** The stored text, with `created_at` in front. */
-    readonly spec: string,
+    /** The stored text, with `created_at` in front. Only dedup's `replace` changes it. */
+    public spec: string,
     readonly priority: number,
     readonly createdAt: number,
-  ) {}
+    { resource, idempotency, dedup }: JobKeys = {},
+  ) {
+    this.resourceKey = resource;
+    this.idempotency = idempotency;
+    this.dedup = dedup;
+    this.takesKeys = resource !== undefined || idempotency !== undefined;
+  }
 
   /** Whether that attempt still holds the job. An expired lease that nobody has reaped is still its owner's. */
   isHeldBy(token: FencingToken): boolean {
@@ -57,6 +71,10 @@ export class StoredJob {
       redriveCount: this.redriveCount,
       attemptsBeforeRedrive: this.attemptsBeforeRedrive,
       cancelRequested: this.cancelRequested,
+      resourceKey: this.resourceKey,
+      idempotencyKey: this.idempotency?.key,
+      dedupKey: this.dedup?.key,
+      blockedOn: this.status === 'blocked' ? this.blockedOn : undefined,
       result: this.result,
       error: this.error,
     };

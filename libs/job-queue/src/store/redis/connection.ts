@@ -36,6 +36,9 @@ export class RedisConnection {
   private incompatible: IncompatibleStoreError | undefined;
   private checking: Promise<void> | undefined;
   private closed = false;
+  /** Numbers the connections, so that a call gives up the one it was sent on and no later one. */
+  private connectionNumber = 0;
+  private givenUp: number | undefined;
   private warned = false;
 
   constructor(
@@ -43,7 +46,12 @@ export class RedisConnection {
     private readonly settings: ConnectionSettings,
   ) {
     this.client = this.createClient({ socketTimeout: settings.commandTimeoutMs });
-    this.client.on('ready', () => this.check());
+    // Hundreds of calls may wait for a lost connection, and each listens for it.
+    this.client.setMaxListeners(0);
+    this.client.on('ready', () => {
+      this.connectionNumber += 1;
+      this.check();
+    });
   }
 
   /** For people: where this connects to, without credentials. */
@@ -73,11 +81,11 @@ export class RedisConnection {
     if (this.checking) await this.waitUntilChecked(this.checking, deadline);
     if (this.incompatible) throw this.incompatible;
     let timer: NodeJS.Timeout | undefined;
+    const usedConnection = this.connectionNumber;
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         reject(new RedisCallError(`${this.address} did not answer in time`, true));
-        // A half-open connection would hang for minutes; the next call gets a new one.
-        this.client.disconnect(true);
+        this.giveUp(usedConnection);
       }, deadline - performance.now());
     });
     try {
@@ -101,6 +109,15 @@ export class RedisConnection {
     this.client.disconnect();
   }
 
+  /** A half-open connection would hang for minutes; the next call gets a new one. */
+  private giveUp(connectionNumber: number): void {
+    // Calls that were sent together time out together. Only the first one may disconnect, or the others would
+    // take down the connection that came after.
+    if (connectionNumber !== this.connectionNumber || connectionNumber === this.givenUp) return;
+    this.givenUp = connectionNumber;
+    this.client.disconnect(true);
+  }
+
   private createClient(extra: { socketTimeout?: number }): Redis {
     const ours = {
       ...extra,
@@ -114,6 +131,8 @@ export class RedisConnection {
       // The bindings read replies in this shape, whatever the user's own client is set to.
       replyMapping: 'legacy',
       connectTimeout: this.settings.commandTimeoutMs,
+      // How long closing waits for the other end; ioredis's 2 s would hold up the exit of a process whose Redis is down.
+      disconnectTimeout: 200,
       retryStrategy: (times: number) => nextDelayMs(this.settings.reconnect, times) + 10,
       // After a failover this socket may still lead to the old primary.
       reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),

@@ -20,8 +20,11 @@ export async function transition(
   script: 'cancel' | 'remove' | 'redrive',
   args: readonly (string | number)[],
 ): Promise<TransitionReply> {
-  const [kind, status] = strings(await runner.run(script, args));
+  const [kind, status, holder] = strings(await runner.run(script, args));
   const known = optionalStatus(status);
+  if (kind === 'key_taken') {
+    return { kind, key: status === 'dedup' ? 'dedup' : 'idempotency', holder: holder || undefined };
+  }
   if (kind === 'requested') return { kind };
   if ((kind === 'moved' || kind === 'illegal') && known) {
     return kind === 'moved' ? { kind, from: known } : { kind, status: known };
@@ -57,6 +60,10 @@ function toRecord(id: string, reply: readonly unknown[]): JobRecord {
     redriveCount: Number(run.get('redrive_count') ?? 0),
     attemptsBeforeRedrive: Number(run.get('attempts_before_redrive') ?? 0),
     cancelRequested: run.has('cancel_requested_at'),
+    resourceKey: run.get('resource_key'),
+    idempotencyKey: run.get('idempotency_key'),
+    dedupKey: run.get('dedup_key'),
+    blockedOn: known === 'blocked' ? run.get('blocked_on') : undefined,
     result: result || undefined,
     error: error || undefined,
   };
@@ -64,6 +71,7 @@ function toRecord(id: string, reply: readonly unknown[]): JobRecord {
 
 const INDEX_OF: Readonly<Record<Exclude<JobStatus, 'queued'>, string>> = {
   scheduled: 'scheduled',
+  blocked: 'blocked',
   processing: 'processing',
   retrying: 'retry',
   done: 'done',
@@ -96,13 +104,14 @@ function splitCursor(cursor: string | undefined): [head: string, tail: string] {
 
 export async function snapshot(runner: ScriptRunner): Promise<QueueSnapshot> {
   const reply = arrays(await runner.run('snapshot', []));
-  const [scheduled, queued, processing, retrying, done, dead, cancelled, paused, oldestReadyAgeMs] =
+  const [scheduled, queued, blocked, processing, retrying, done, dead, cancelled, paused, oldestReadyAgeMs] =
     reply.map(Number);
-  const counters = fields(reply[9]);
+  const counters = fields(reply[10]);
   return {
     counts: {
       scheduled: scheduled ?? 0,
       queued: queued ?? 0,
+      blocked: blocked ?? 0,
       processing: processing ?? 0,
       retrying: retrying ?? 0,
       done: done ?? 0,

@@ -2,6 +2,7 @@
 import { EnqueueRefusedError, EnqueueUnknownError, InvalidOptionError } from '../../errors/errors.js';
 import { INTERNAL } from '../../options/defaults.js';
 import type {
+  EnqueueRefusal,
   EnqueueReply,
   HeldLease,
   JobPage,
@@ -21,6 +22,7 @@ import type {
   WorkerInfo,
 } from '../job-store.js';
 import { RedisCallError, type RedisConnection } from './connection.js';
+import { enqueueKeyed, enqueuePlain } from './enqueue-scripts.js';
 import * as inspection from './inspection-scripts.js';
 import { QueueKeys } from './keys.js';
 import { RedisWakeListener } from './redis-wake-listener.js';
@@ -47,26 +49,15 @@ export class RedisJobStore implements JobStore {
     this.retention = options.retention;
   }
 
-  async enqueue(jobs: readonly NewJob[]): Promise<EnqueueReply[]> {
+  async enqueue(jobs: readonly NewJob[]): Promise<(EnqueueReply | EnqueueRefusal)[]> {
     const first = jobs[0];
     if (!first) return [];
     if (jobs.length > INTERNAL.enqueueChunkJobs) {
       throw new InvalidOptionError('jobs', jobs, `must be at most ${INTERNAL.enqueueChunkJobs} in one call`);
     }
-    const args: (string | number)[] = [];
-    const replies: EnqueueReply[] = [];
-    for (const { id, callerChosenId, priority, delayMs, spec } of jobs) {
-      args.push(id, callerChosenId ? 1 : 0, priority, delayMs, spec);
-      replies.push({ jobId: id, status: delayMs > 0 ? 'scheduled' : 'queued', duplicate: false });
-    }
     try {
-      const duplicates = worker.strings(await this.runner.run('enqueue', args));
-      for (let i = 0; i < duplicates.length; i += 2) {
-        const index = Number(duplicates[i]);
-        const status = worker.optionalStatus(duplicates[i + 1]) ?? 'queued';
-        replies[index] = { jobId: jobs[index]?.id ?? '', status, duplicate: true };
-      }
-      return replies;
+      const anyKeys = jobs.some(({ keys }) => keys !== undefined);
+      return await (anyKeys ? enqueueKeyed(this.runner, jobs) : enqueuePlain(this.runner, jobs));
     } catch (error) {
       if (error instanceof RedisCallError && error.mayHaveRun) {
         throw new EnqueueUnknownError(first.id, { cause: error });
@@ -80,7 +71,7 @@ export class RedisJobStore implements JobStore {
     // Two scripts in one write. Neither depends on the other's having run.
     const [settled, claimed] = await Promise.all([
       call.settlements.length > 0 ? worker.settle(this.runner, call, this.retention) : [],
-      call.claimMax > 0 ? worker.claim(this.runner, call) : worker.NOTHING_CLAIMED,
+      call.claimMax > 0 ? worker.claim(this.runner, call, this.retention) : worker.NOTHING_CLAIMED,
     ]);
     return { settled, ...claimed };
   }

@@ -4,18 +4,19 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RedisConnection } from './connection.js';
-import type { QueueKeys } from './keys.js';
 
 const SCRIPTS_DIR = join(dirname(fileURLToPath(import.meta.url)), 'scripts');
 
 export const SCRIPT_NAMES = [
   'enqueue',
+  'enqueue-keyed',
   'claim',
   'claim-again',
   'settle',
   'renew',
   'sign-off',
   'reap',
+  'free-waiters',
   'promote',
   'prune',
   'cancel',
@@ -30,8 +31,23 @@ export const SCRIPT_NAMES = [
   'recent',
   'count',
   'wake',
+  'lock-acquire',
+  'lock-renew',
+  'lock-release',
+  'lock-abandon',
+  'lock-inspect',
+  'fenced-set',
+  'idempotency-begin',
+  'idempotency-renew',
+  'idempotency-complete',
+  'idempotency-release',
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
+
+/** The two keys that every script declares. */
+export interface ScriptKeys {
+  readonly declared: readonly [first: string, absent: string];
+}
 
 interface Script {
   readonly source: string;
@@ -41,13 +57,15 @@ interface Script {
 const read = (file: string): string => readFileSync(join(SCRIPTS_DIR, `${file}.lua`), 'utf8');
 let scripts: Readonly<Record<ScriptName, Script>> | undefined;
 
-/** The `#!lua` line must stay first, so the prelude goes in behind it. */
+/** The `#!lua` line must stay first, so what all scripts share goes in behind it. */
 function loadScripts(): Readonly<Record<ScriptName, Script>> {
   const prelude = read('prelude');
+  const parts = { jobs: read('keys'), locks: read('locks') };
   const load = (name: ScriptName): Script => {
     const text = read(name);
     const headEnd = text.indexOf('\n') + 1;
-    const source = `${text.slice(0, headEnd)}${prelude}\n${text.slice(headEnd)}`;
+    const shared = name.startsWith('lock-') ? parts.locks : parts.jobs;
+    const source = `${text.slice(0, headEnd)}${prelude}\n${shared}\n${text.slice(headEnd)}`;
     return { source, sha: createHash('sha1').update(source).digest('hex') };
   };
   return Object.fromEntries(SCRIPT_NAMES.map((name) => [name, load(name)])) as Record<ScriptName, Script>;
@@ -58,7 +76,7 @@ export class ScriptRunner {
 
   constructor(
     private readonly connection: RedisConnection,
-    private readonly keys: QueueKeys,
+    private readonly keys: ScriptKeys,
   ) {
     this.scripts = scripts ??= loadScripts();
   }
@@ -69,15 +87,54 @@ export class ScriptRunner {
    */
   async run(name: ScriptName, args: readonly (string | number)[]): Promise<unknown> {
     const { sha, source } = this.scripts[name];
-    const { meta, absent } = this.keys;
+    const [first, absent] = this.keys.declared;
     return this.connection.call(async (client) => {
       try {
-        return await client.evalsha(sha, 2, meta, absent, ...args);
+        return await client.evalsha(sha, 2, first, absent, ...args);
       } catch (error) {
         // The server never saw the script, or SCRIPT FLUSH or a restart made it forget: nothing has run.
         if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-        return client.eval(source, 2, meta, absent, ...args);
+        return client.eval(source, 2, first, absent, ...args);
       }
     });
   }
+}
+
+export interface PipelinedCall {
+  readonly keys: ScriptKeys;
+  readonly args: readonly (string | number)[];
+}
+
+/**
+ * Runs a script once per call, each on keys of its own, in one write. The calls must not depend on their order.
+ * @throws RedisCallError when Redis cannot be reached or refuses any of them for now; the others may have run.
+ */
+export function runPipelined(
+  connection: RedisConnection,
+  name: ScriptName,
+  calls: readonly PipelinedCall[],
+): Promise<unknown[]> {
+  const { sha, source } = (scripts ??= loadScripts())[name];
+  return connection.call(async (client) => {
+    const send = async (command: 'evalsha' | 'eval', indexes: readonly number[]): Promise<void> => {
+      const pipeline = client.pipeline();
+      for (const index of indexes) {
+        const call = calls[index];
+        if (call)
+          pipeline[command](command === 'eval' ? source : sha, 2, ...call.keys.declared, ...call.args);
+      }
+      const results = (await pipeline.exec()) ?? [];
+      indexes.forEach((index, i) => (replies[index] = results[i]?.[1]));
+      results.forEach(([error], i) => {
+        if (!error) return;
+        if (command === 'eval' || !error.message.startsWith('NOSCRIPT')) throw error;
+        unknown.push(indexes[i] ?? 0);
+      });
+    };
+    const replies: unknown[] = [];
+    const unknown: number[] = [];
+    await send('evalsha', [...calls.keys()]);
+    if (unknown.length > 0) await send('eval', unknown);
+    return replies;
+  });
 }

@@ -20,16 +20,24 @@ import type { ScriptRunner } from './script-runner.js';
 
 export type QueueRetention = Readonly<Record<EndedStatus, Retention>>;
 
-type Claim = Pick<LaneReply, 'claimed' | 'more' | 'nextDueInMs' | 'now'>;
-export const NOTHING_CLAIMED: Claim = { claimed: [], more: false, nextDueInMs: undefined, now: undefined };
+type Claim = Omit<LaneReply, 'settled'>;
+export const NOTHING_CLAIMED: Claim = {
+  claimed: [],
+  blocked: [],
+  replayed: [],
+  more: false,
+  nextDueInMs: undefined,
+  now: undefined,
+};
 
-const CLAIM_HEADER = 3;
+const CLAIM_HEADER = 5;
 const CLAIM_STRIDE = 5;
 
-export async function claim(runner: ScriptRunner, call: LaneCall): Promise<Claim> {
+export async function claim(runner: ScriptRunner, call: LaneCall, retention: QueueRetention): Promise<Claim> {
   const { workerId, lane, number, claimMax, leaseMs } = call;
+  const args = [workerId, lane, number, claimMax, leaseMs, retention.done.count];
   try {
-    return toClaim(await numbered(call, runner.run('claim', [workerId, lane, number, claimMax, leaseMs])));
+    return toClaim(await numbered(call, runner.run('claim', args)));
   } catch (error) {
     if (!startsWith(error, 'REPEATED')) throw error;
     return toClaim(await runner.run('claim-again', [workerId, lane, number, leaseMs]));
@@ -37,6 +45,7 @@ export async function claim(runner: ScriptRunner, call: LaneCall): Promise<Claim
 }
 
 function toClaim(scriptReply: unknown): Claim {
+  const [, , , blocked, replayed] = arrays(scriptReply);
   const reply = strings(scriptReply);
   const claimed: ClaimedJob[] = [];
   for (let i = CLAIM_HEADER; i < reply.length; i += CLAIM_STRIDE) {
@@ -51,6 +60,8 @@ function toClaim(scriptReply: unknown): Claim {
   const nextDueInMs = Number(reply[2]);
   return {
     claimed,
+    blocked: strings(blocked),
+    replayed: strings(replayed),
     more: reply[1] === '1',
     nextDueInMs: nextDueInMs < 0 ? undefined : nextDueInMs,
     now: Number(reply[0]),
@@ -135,7 +146,11 @@ export async function reap(
   retention: QueueRetention,
 ): Promise<ReapReply> {
   const args = [silenceMs, limit, INTERNAL.forgetWorkerMs, retention.cancelled.count];
-  const reply = strings(await runner.run('reap', args));
+  const [scriptReply] = await Promise.all([
+    runner.run('reap', args),
+    runner.run('free-waiters', [INTERNAL.blockedLookedAt]),
+  ]);
+  const reply = strings(scriptReply);
   const reaped: ReapedLease[] = [];
   for (let i = 1; i < reply.length; i += REAP_STRIDE) {
     reaped.push({

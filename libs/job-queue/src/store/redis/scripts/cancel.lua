@@ -14,14 +14,15 @@ if status == 'processing' then
   return { 'requested' }
 elseif status == 'queued' then
   leave_entry(id)
-elseif status == 'scheduled' then
-  redis.call('ZREM', base .. 'scheduled', id)
+elseif status == 'scheduled' or status == 'blocked' then
+  redis.call('ZREM', base .. status, id)
 elseif status == 'retrying' then
   redis.call('ZREM', base .. 'retry', id)
 else
   return { 'illegal', status }
 end
-redis.call('HDEL', run_key, 'due_at')
+redis.call('HDEL', run_key, 'due_at', 'blocked_on')
+leave_keys(id, keys_of(id), 'cancelled', keep == 0)
 finish(id, 'cancelled', keep)
 count('cancelled', 1)
 return { 'moved', status }

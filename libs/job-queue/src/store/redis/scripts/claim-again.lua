@@ -6,7 +6,7 @@
 -- Returns as claim.lua
 
 local worker, lane, number, lease_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local reply = { int(now), '1', -1 }
+local reply = { int(now), '1', -1, {}, {} }
 
 local held = redis.call('HGETALL', base .. 'held:' .. worker)
 for i = 1, #held, 2 do

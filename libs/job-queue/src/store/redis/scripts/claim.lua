@@ -1,17 +1,22 @@
 #!lua flags=allow-oom
 -- Takes ready jobs and gets a lease with a new fencing token on each. Promotes what is due first.
 --
--- ARGV    worker id, lane, number of the call, most jobs to claim, lease in ms
+-- A job whose key is busy is blocked instead; one whose operation was done already ends with that result.
+--
+-- ARGV    worker id, lane, number of the call, most jobs to claim, lease in ms, how many done jobs are kept
 -- Returns { now, '1' if ready jobs are left else '0', ms until the next due job or -1,
+--           { ids of blocked jobs }, { ids of replayed jobs },
 --           then per job: id, fencing token, attempt, first_refused_at or '', spec or '' }
 -- Errors  REPEATED when the number was used already: claim-again.lua answers what was claimed then.
 --         SUPERSEDED when a later number was used.
 
-local worker, lane, number, max, lease_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local worker, lane, number, max = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local lease_ms, keep_done = tonumber(ARGV[5]), tonumber(ARGV[6])
 local worker_key = base .. 'worker:' .. worker
 local deadline = int(now + lease_ms)
 local call_tag = ':' .. lane .. ':' .. int(number)
-local reply = { int(now), '0', -1 }
+local blocked, replayed = {}, {}
+local reply = { int(now), '0', -1, blocked, replayed }
 
 local last = tonumber(redis.call('HGET', worker_key, 'claim:' .. lane)) or 0
 if number < last then return redis.error_reply('SUPERSEDED by call ' .. int(last)) end
@@ -50,27 +55,57 @@ local function drop_entry(id)
   if redis.call('HINCRBY', gone_key, '{total}', -1) <= 0 then redis.call('UNLINK', gone_key) end
 end
 
+local function start(id, run_key, run, spec, token)
+  local attempt = int((tonumber(run[2]) or 0) + 1)
+  redis.call('HSET', run_key, 'status', 'processing', 'attempt', attempt, 'fencing_token', token,
+    'worker_id', worker, 'started_at', reply[1])
+  local n, m = #leases, #reply
+  leases[n + 1], leases[n + 2] = deadline, id
+  held[n + 1], held[n + 2] = id, token .. call_tag
+  reply[m + 1], reply[m + 2], reply[m + 3] = id, token, attempt
+  reply[m + 4], reply[m + 5] = run[3] or '', spec or ''
+end
+
+-- What a job with keys may do now: run, wait, or end with the result of its operation.
+local function start_keyed(id, run_key, run, spec, token)
+  local keys = keys_of(id)
+  local record = keys[2] and redis.call('HMGET', base .. 'idempotency:' .. keys[2], 'state', 'result') or {}
+  if record[1] == 'done' then
+    leave_keys(id, keys, 'done')
+    finish(id, 'done', keep_done)
+    if record[2] and keep_done > 0 then redis.call('SET', base .. 'result:' .. id, record[2]) end
+    table.insert(replayed, id)
+  elseif take_keys(id, token, keys) then
+    start(id, run_key, run, spec, token)
+  else
+    table.insert(blocked, id)
+  end
+end
+
+-- Puts those that were held back at the head, the one that was unblocked first in front. False if there are none.
+local function let_in()
+  local jobs = held_back
+  held_back = {}
+  for i = #jobs, 1, -1 do redis.call('LPUSH', unpack(jobs[i])) end
+  return #jobs > 0
+end
+
+held_back = {}
 while #leases < 2 * max and examined < max + 1000 do
   pop[15] = max - #leases / 2
   local popped = redis.call(unpack(pop))
+  if not popped and let_in() then popped = redis.call(unpack(pop)) end
   if not popped then break end
   local ids, spec_keys = popped[2], {}
   for i, id in ipairs(ids) do spec_keys[i] = base .. 'job:' .. id end
   local specs = redis.call('MGET', unpack(spec_keys))
   for i, id in ipairs(ids) do
     local run_key = base .. 'run:' .. id
-    local run = redis.call('HMGET', run_key, 'status', 'attempt', 'first_refused_at')
+    local run = redis.call('HMGET', run_key, 'status', 'attempt', 'first_refused_at', 'resource_key', 'idempotency_key')
     if counts_as_queued(ids, i, run[1], specs[i]) then
       fence = fence + 1
-      local token, attempt = int(fence), int((tonumber(run[2]) or 0) + 1)
-      redis.call('HSET', run_key, 'status', 'processing', 'attempt', attempt, 'fencing_token', token,
-        'worker_id', worker, 'started_at', reply[1])
-      local n = #leases
-      leases[n + 1], leases[n + 2] = deadline, id
-      held[n + 1], held[n + 2] = id, token .. call_tag
-      local m = #reply
-      reply[m + 1], reply[m + 2], reply[m + 3] = id, token, attempt
-      reply[m + 4], reply[m + 5] = run[3] or '', specs[i] or ''
+      local begin = (run[4] or run[5]) and start_keyed or start
+      begin(id, run_key, run, specs[i], int(fence))
     else
       drop_entry(id)
     end
@@ -78,6 +113,9 @@ while #leases < 2 * max and examined < max + 1000 do
   examined = examined + #ids
 end
 
+let_in()
+count('done', #replayed)
+count('replayed', #replayed)
 local more = redis.call('EXISTS', unpack(queued)) > 0
 if #leases > 0 then
   redis.call('SET', base .. 'fence', int(fence))

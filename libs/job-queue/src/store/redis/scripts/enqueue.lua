@@ -1,5 +1,5 @@
 #!lua
--- Stores new jobs, all or none. Without allow-oom: when Redis is full this is refused before the first write.
+-- Stores new jobs that have no keys, all or none. Without allow-oom: when Redis is full this is refused before the first write.
 --
 -- ARGV    per job: id, '1' if the caller chose the id else '0', priority, delay in ms, spec (JSON object)
 -- Returns the duplicates only, flat: { index from 0, status of the job that is there, … }
@@ -17,13 +17,7 @@ for i = 1, #ARGV, 5 do
     table.insert(duplicates, status_of(id, redis.call('HGET', base .. 'run:' .. id, 'status')))
   else
     added = added + 1
-    -- An id that was used before may have left something behind if its spec was deleted by hand.
-    if caller_chose == '1' and redis.call('UNLINK', base .. 'run:' .. id, base .. 'result:' .. id,
-      base .. 'error:' .. id, base .. 'checkpoint:' .. id) > 0 then
-      for _, index in ipairs({ 'scheduled', 'retry', 'processing', 'done', 'dead', 'cancelled' }) do
-        redis.call('ZREM', base .. index, id)
-      end
-    end
+    if caller_chose == '1' then clear_leftovers(id) end
     if priority ~= '5' then redis.call('HSET', base .. 'run:' .. id, 'priority', priority) end
     if delay > 0 then
       local due = now + delay

@@ -5,12 +5,15 @@
 -- Returns { next priority or '', next position, then the ids }
 
 local limit, priority, position = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local page, gone = { '', 0 }, {}
+local page = { '', 0 }
 
--- Of a job that was removed and enqueued again, the first entries no longer count.
+-- Of several entries of one job the last one of its own priority counts, as in claim.lua.
 local function is_gone(id)
-  gone[id] = (gone[id] or tonumber(redis.call('HGET', base .. 'gone', id)) or 0) - 1
-  return gone[id] >= 0
+  if not redis.call('HGET', base .. 'gone', id) then return false end
+  local queued = queued_key(priority)
+  if queued_key(redis.call('HGET', base .. 'run:' .. id, 'priority')) ~= queued then return true end
+  local last = redis.call('LPOS', queued, id, 'RANK', -1, 'MAXLEN', 10000)
+  return last and last ~= position - 1
 end
 
 while priority <= 9 and #page - 2 < limit do

@@ -1,18 +1,19 @@
 -- Put in front of every script by scripts.ts: the clock, the keys, and the few steps that several
 -- transitions share. A transition itself is never here; each has its own file.
 --
--- KEYS[1] is always '<base>meta'. KEYS[2] is always '<base>absent', which never exists: with two declared
--- keys Redis answers TRYAGAIN before the first write while the slot is being moved. With one it would run
--- half a script. All other keys are built from the base, so they share its slot.
+-- KEYS[1] is '<base>meta' of a queue, or '<base>holder' of a lock. KEYS[2] is always '<base>absent', which
+-- never exists: with two declared keys Redis answers TRYAGAIN before the first write while the slot is being
+-- moved. With one it would run half a script. All other keys are built from the base, so they share its slot.
 
-local base = string.sub(KEYS[1], 1, -5)
+local base = string.sub(KEYS[2], 1, -7)
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
 local now = math.floor(now_us / 1000)
 
--- tostring() and '..' write large numbers as 1.7e+15; this writes every digit.
+-- tostring() and '..' write large numbers as 1.7e+15; this writes every digit of a whole number below 2^53.
+-- ('%.0f' does the same and costs a job 8 % more Redis CPU.)
 local function int(number)
-  return string.format('%.0f', number)
+  return string.format('%d', number)
 end
 
 local function queued_key(priority)
@@ -56,6 +57,16 @@ local function forget(id)
     base .. 'error:' .. id, base .. 'checkpoint:' .. id)
 end
 
+-- An id that was used before may have left something behind if its spec was deleted by hand.
+local function clear_leftovers(id)
+  local left = redis.call('UNLINK', base .. 'run:' .. id, base .. 'result:' .. id, base .. 'error:' .. id,
+    base .. 'checkpoint:' .. id)
+  if left == 0 then return end
+  for _, index in ipairs({ 'scheduled', 'retry', 'blocked', 'processing', 'done', 'dead', 'cancelled' }) do
+    redis.call('ZREM', base .. index, id)
+  end
+end
+
 -- An entry in a queued list that no longer counts. It stays (removing it would scan the list), depth
 -- subtracts it, and the claim that meets it drops it.
 local function leave_entry(id)
@@ -68,24 +79,6 @@ local function finish(id, status, keep)
   if keep == 0 then return forget(id) end
   redis.call('HSET', base .. 'run:' .. id, 'status', status, 'updated_at', int(now))
   redis.call('ZADD', base .. status, int(now), id)
-end
-
--- Deletes ended jobs from the oldest on. An index entry whose job has another status by now (its keys were
--- deleted by hand and the id was used again) only loses the entry, never the newer job.
-local function prune(status, ids)
-  if #ids == 0 then return end
-  redis.call('ZREM', base .. status, unpack(ids))
-  for _, id in ipairs(ids) do
-    if redis.call('HGET', base .. 'run:' .. id, 'status') == status then forget(id) end
-  end
-end
-
--- Deletes up to `limit` of the oldest jobs of an ended status beyond `keep`. Returns how many.
-local function prune_excess(status, keep, limit)
-  local excess = math.min(redis.call('ZCARD', base .. status) - keep, limit)
-  if excess <= 0 then return 0 end
-  prune(status, redis.call('ZRANGE', base .. status, 0, excess - 1))
-  return excess
 end
 
 -- Moves due jobs of one index to the tail of their lists. Returns the due time of the first one left, or

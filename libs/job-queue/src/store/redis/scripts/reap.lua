@@ -18,12 +18,16 @@ local function reap(id, run)
   redis.call('ZREM', processing_key, id)
   if run[4] then redis.call('HDEL', base .. 'held:' .. run[4], id) end
   if status == 'cancelled' then
+    leave_keys(id, { run[7], run[8], run[9] }, 'cancelled', keep == 0)
     finish(id, 'cancelled', keep)
     cancelled = cancelled + 1
   else
     redis.call('HSET', run_key, 'status', status, 'updated_at', int(now))
     redis.call('HDEL', run_key, 'fencing_token')
     redis.call('LPUSH', queued_key(run[5]), id)
+    -- It keeps its place on its resource; an operation that somebody else can do shall not wait for it.
+    reserve_key(id, 'resource', run[7])
+    release_key(id, 'idempotency', run[8])
   end
   for _, value in ipairs({ id, run[2] or '0', run[3] or '', run[4] or '', status }) do table.insert(reply, value) end
   reaped = reaped + 1
@@ -31,7 +35,7 @@ end
 
 local function read_run(id)
   return redis.call('HMGET', base .. 'run:' .. id, 'status', 'attempt', 'fencing_token', 'worker_id', 'priority',
-    'cancel_requested_at')
+    'cancel_requested_at', 'resource_key', 'idempotency_key', 'dedup_key')
 end
 
 local expired = redis.call('ZRANGE', processing_key, '-inf', int(now), 'BYSCORE', 'LIMIT', 0, limit)
@@ -57,9 +61,12 @@ for _, worker in ipairs(redis.call('ZRANGE', base .. 'workers', '-inf', int(now 
     local id = held[i]
     if not redis.call('ZSCORE', processing_key, id) then
       local run = read_run(id)
-      if run[1] == 'processing' and run[3] == string.match(held[i + 1], '^%d+') then
+      local holds = run[1] == 'processing' and run[3] == string.match(held[i + 1], '^%d+')
+      -- Without a run nothing but this record knows of the job. Should it be queued already, the second entry is dropped.
+      if holds or not run[1] and status_of(id, false) == 'queued' then
         reap(id, run)
-      else
+      end
+      if not holds then
         redis.call('HDEL', held_key, id)
       end
     end

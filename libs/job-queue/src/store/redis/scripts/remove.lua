@@ -14,5 +14,12 @@ if status == 'queued' then
 else
   redis.call('ZREM', base .. (status == 'retrying' and 'retry' or status), id)
 end
+local keys = keys_of(id)
+if status == 'done' or status == 'dead' or status == 'cancelled' then
+  -- What it held was passed on when it ended; a dead one may have kept its dedup key.
+  if keys[3] then leave_dedup(id, keys[3], status, true) end
+else
+  leave_keys(id, keys, status, true)
+end
 forget(id)
 return { 'moved', status }

@@ -32,37 +32,58 @@ local function wait_in(index, status, id, due, body)
   any_waiting = true
 end
 
+local function end_job(id, status, run)
+  if run[6] or run[7] or run[8] then leave_keys(id, { run[6], run[7], run[8] }, status, keep[status] == 0) end
+  finish(id, status, keep[status])
+end
+
+local function free_keys(id, run)
+  for i, kind in ipairs(KINDS) do release_key(id, kind, run[5 + i]) end
+end
+
 local apply = {
-  done = function(id, _, body)
-    finish(id, 'done', keep.done)
+  done = function(id, _, body, run)
+    local operation = run[7]
+    if operation then
+      local record_key = base .. 'idempotency:' .. operation
+      local request = redis.call('HMGET', base .. 'run:' .. id, 'idempotency_fingerprint', 'idempotency_ttl_ms')
+      -- An earlier result may have expired since this job was enqueued, and the fingerprint with it.
+      redis.call('HSETNX', record_key, 'fingerprint', request[1])
+      redis.call('HSET', record_key, 'state', 'done', 'job_id', id, 'fencing_token', run[2], 'result', body)
+      redis.call('PEXPIRE', record_key, request[2])
+    end
+    end_job(id, 'done', run)
     if body ~= '' and keep.done > 0 then redis.call('SET', base .. 'result:' .. id, body) end
     return 'done'
   end,
-  retry = function(id, delay, body)
+  retry = function(id, delay, body, run)
+    free_keys(id, run)
     wait_in('retry', 'retrying', id, now + tonumber(delay), body)
     redis.call('HDEL', base .. 'run:' .. id, 'first_refused_at')
     return 'retried'
   end,
-  dead = function(id, reason, body)
-    finish(id, 'dead', keep.dead)
+  dead = function(id, reason, body, run)
+    end_job(id, 'dead', run)
     if keep.dead > 0 then
       redis.call('HSET', base .. 'run:' .. id, 'dead_reason', reason)
       redis.call('SET', base .. 'error:' .. id, stamp('at', body))
     end
     return 'dead'
   end,
-  cancelled = function(id)
-    finish(id, 'cancelled', keep.cancelled)
+  cancelled = function(id, _, _, run)
+    end_job(id, 'cancelled', run)
     return 'cancelled'
   end,
-  release = function(id, _, _, priority)
+  release = function(id, _, _, run)
+    for i, kind in ipairs(KINDS) do reserve_key(id, kind, run[5 + i]) end
     redis.call('HINCRBY', base .. 'run:' .. id, 'attempt', -1)
     redis.call('HSET', base .. 'run:' .. id, 'status', 'queued', 'updated_at', int(now))
-    table.insert(released, { queued_key(priority), id })
+    table.insert(released, { queued_key(run[4]), id })
     any_waiting = true
     return 'released'
   end,
-  snooze = function(id, delay, body)
+  snooze = function(id, delay, body, run)
+    free_keys(id, run)
     wait_in('scheduled', 'scheduled', id, now + tonumber(delay), body)
     redis.call('HINCRBY', base .. 'run:' .. id, 'attempt', -1)
     redis.call('HSETNX', base .. 'run:' .. id, 'first_refused_at', int(now))
@@ -73,7 +94,8 @@ local apply = {
 local settled, exceptions = {}, {}
 for i = 7, #ARGV, 5 do
   local id, token, kind, detail, body = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
-  local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'fencing_token', 'cancel_requested_at', 'priority', 'worker_id')
+  local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'fencing_token', 'cancel_requested_at', 'priority', 'worker_id',
+    'resource_key', 'idempotency_key', 'dedup_key')
   local exception
   if run[1] ~= 'processing' or run[2] ~= token then
     exception = { 'stale', status_of(id, run[1]) or '', run[1] == 'processing' and run[5] or '' }
@@ -83,7 +105,7 @@ for i = 7, #ARGV, 5 do
       kind = 'cancelled'
       exception = { 'cancelled', 'cancelled', '' }
     end
-    local stat = apply[kind](id, detail, body, run[4])
+    local stat = apply[kind](id, detail, body, run)
     counts[stat] = counts[stat] + 1
     settled[#settled + 1] = id
   end

@@ -2,7 +2,7 @@
 -- Counts of every status, whether the queue is paused, how long the head of the queue has waited, and the counters.
 --
 -- ARGV    none
--- Returns { scheduled, queued, processing, retrying, done, dead, cancelled, '1' if paused else '0',
+-- Returns { scheduled, queued, blocked, processing, retrying, done, dead, cancelled, '1' if paused else '0',
 --           age of the oldest head in ms, counters as flat field-value list }
 
 local queued, oldest_age = 0, 0
@@ -21,6 +21,6 @@ queued = queued - (tonumber(redis.call('HGET', base .. 'gone', '{total}')) or 0)
 
 local function size(index) return redis.call('ZCARD', base .. index) end
 return {
-  size('scheduled'), math.max(0, queued), size('processing'), size('retry'), size('done'), size('dead'), size('cancelled'),
+  size('scheduled'), math.max(0, queued), size('blocked'), size('processing'), size('retry'), size('done'), size('dead'), size('cancelled'),
   tostring(redis.call('HEXISTS', KEYS[1], 'paused')), oldest_age, redis.call('HGETALL', base .. 'stats'),
 }
