@@ -5,8 +5,6 @@ export default {
     '<rootDir>/src/**/*.spec.ts',
     '<rootDir>/test/**/*.spec.ts',
   ],
-  // Minutes of killed processes and cut connections: only on demand, `npm run test:chaos`.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/chaos/'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/libs/[^/]+/dist/'],
   testEnvironment: 'node',
   // Jest would leave one core idle; most of these tests wait for a process or for time to pass.

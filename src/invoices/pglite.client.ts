@@ -19,13 +19,20 @@ export class PgliteClient extends SqlClient implements OnApplicationShutdown {
 
   /** The last of Nest's hooks: running jobs and open requests are finished by then. */
   async onApplicationShutdown(): Promise<void> {
-    const database = await this.opening;
+    // One that could not be opened need not be closed; whoever asked for it was told.
+    const database = await this.opening?.catch(() => undefined);
     await database?.close();
   }
 
   /** Not before it is needed: it takes a second and a hundred megabytes, which a worker process can do without. */
   private open(): Promise<PGlite> {
-    this.opening ??= import('@electric-sql/pglite').then(({ PGlite: Database }) => Database.create());
+    this.opening ??= import('@electric-sql/pglite')
+      .then(({ PGlite: Database }) => Database.create())
+      .catch((error: unknown) => {
+        // The next one tries again.
+        this.opening = undefined;
+        throw error;
+      });
     return this.opening;
   }
 }

@@ -94,6 +94,21 @@ export function describeIdempotencyOfJobs(factory: ContractFactory): void {
     expect(await driver().store.enqueue([later])).toMatchObject([CONFLICT]);
   });
 
+  it('keeps an operation apart from another one that got the key when the record had expired', async () => {
+    const keys = { idempotency: once('k', { ttlMs: SHORT_MS }) };
+    await driver().enqueue('a', { keys });
+    await driver().enqueue('b', { keys, delayMs: SHORT_MS });
+    await driver().drain();
+    await driver().advance(PASSED_MS);
+    await driver().enqueueWith({ idempotency: once('k', { fingerprint: 'other' }) }, 'c', 'd');
+    const { claimed, replayed } = await driver().exchange({ claimMax: 1 });
+    expect([claimed.map(({ jobId }) => jobId), replayed]).toEqual([['c'], []]);
+    await driver().settle(claimed[0] ?? { jobId: '', token: 0 }, { kind: 'done', result: '"of c"' });
+    // `b` is of the first operation: it runs, and its result is not given to `d`, which is of the second.
+    expect(await driver().drain()).toEqual(['b']);
+    expect((await driver().read('d')).result).toBe('"of c"');
+  });
+
   it.each([OUTCOMES.retry, OUTCOMES.dead, OUTCOMES.cancelled, OUTCOMES.snooze])(
     'lets the next one try when the holder settles as $kind',
     async (outcome) => {

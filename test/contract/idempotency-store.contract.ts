@@ -6,6 +6,8 @@ export interface IdempotencyContractStore {
   readonly store: IdempotencyStore;
   /** Moves the store's clock. Where that is impossible it lets the time pass, so keep it short. */
   advance(ms: number): Promise<void>;
+  /** Makes the clock go back by an hour; or, where that is impossible, what the store remembers of `KEY` as much later. */
+  stepBack(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -15,7 +17,7 @@ export const LONG_MS = 60_000;
 const SHORT_MS = 40;
 const PASSED_MS = 60;
 const RESULT = '{"value":{"list":[],"id":12345678901234567890,"text":"é😀"}}';
-const KEY = 'invoice:42';
+export const KEY = 'invoice:42';
 
 export function describeIdempotencyStoreContract(
   name: string,
@@ -200,6 +202,23 @@ export function describeIdempotencyStoreContract(
     });
 
     describe('release', () => {
+      it('is followed by a higher token although the clock went back', async () => {
+        const first = await started('a', 'f');
+        await contract.stepBack();
+        const token = (await store.inspect(KEY))?.fencingToken ?? first;
+        expect(await store.release(KEY, token)).toBe(true);
+        expect(await begin('b', 'g')).toEqual({ kind: 'started', token: token + 1, takenOver: false });
+        expect(await store.inspect(KEY)).toMatchObject({ owner: 'b', fingerprint: 'g' });
+      });
+
+      it('leaves nothing that can be renewed or completed', async () => {
+        const token = await started('a', 'f');
+        await store.release(KEY, token);
+        expect(await store.renew(KEY, token, LONG_MS)).toBe(false);
+        expect(await store.complete(KEY, token, RESULT, LONG_MS)).toBe(false);
+        expect(await store.inspect(KEY)).toBeUndefined();
+      });
+
       it('forgets the operation', async () => {
         const token = await started('a', 'f');
         expect(await store.release(KEY, token)).toBe(true);

@@ -13,6 +13,9 @@ function createStore() {
     advance: async (ms: number) => {
       now += ms;
     },
+    stepBack: async () => {
+      now -= HOUR_MS;
+    },
     close: async () => {},
   };
 }

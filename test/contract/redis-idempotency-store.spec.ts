@@ -6,13 +6,16 @@ import {
   openRedisIdempotencyStore,
   type RedisIdempotencyHarness,
 } from '../support/redis-idempotency-store.js';
-import { describeIdempotencyStoreContract, LONG_MS } from './idempotency-store.contract.js';
+import { describeIdempotencyStoreContract, KEY, LONG_MS } from './idempotency-store.contract.js';
 import { command, IdempotencyModel, IdempotencyRunner, KINDS, OWNERS } from './idempotency-model.js';
 
 describeIdempotencyStoreContract('redis', async () => {
-  const { store, close } = await openRedisIdempotencyStore();
+  const { store, redis, prefix, close } = await openRedisIdempotencyStore();
   // Redis's clock is the only clock and cannot be moved; the suite keeps the times it lets pass short.
-  return { store, advance: (ms) => sleep(ms), close };
+  const stepBack = async (): Promise<void> => {
+    await redis.hincrby(`${prefix}:idempotency:{${KEY}}:record`, 'fencing_token', 3_600_000_000);
+  };
+  return { store, advance: (ms) => sleep(ms), stepBack, close };
 });
 
 describe('RedisIdempotencyStore', () => {
@@ -86,6 +89,17 @@ describe('RedisIdempotencyStore', () => {
       kind: 'started',
       token: ahead + 1,
     });
+  });
+
+  it('keeps nothing of a released operation but its token, for an hour', async () => {
+    const { store, redis, prefix } = harness;
+    const record = `${prefix}:idempotency:{key}:record`;
+    const reply = await store.begin('key', 'f', 'a', LONG_MS);
+    if (reply.kind !== 'started') throw new Error(reply.kind);
+    await store.release('key', reply.token);
+    expect(await redis.hgetall(record)).toEqual({ fencing_token: `${reply.token}` });
+    expect(await redis.pttl(record)).toBeGreaterThan(3_590_000);
+    expect(await redis.pttl(record)).toBeLessThanOrEqual(3_600_000);
   });
 
   it('mints a higher token after everything was deleted', async () => {

@@ -1,10 +1,26 @@
 /** `@Idempotent()` when requests meet, owners vanish or the store is away. On both frameworks and stores. */
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { StoreUnavailableError } from '@fenceline/nestjs';
+import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import { timeout, type Observable } from 'rxjs';
 import { eventually } from '../support/eventually.js';
 import { ADAPTERS, startHttpApp } from '../support/http-app.js';
-import { CASES, expectProblem, expectReplay, KEY, useIdempotentApp } from '../support/idempotent-app.js';
+import {
+  CASES,
+  expectProblem,
+  expectReplay,
+  IdempotentApp,
+  KEY,
+  useIdempotentApp,
+} from '../support/idempotent-app.js';
 import { Routes, Runs } from '../support/idempotent-routes.js';
+
+/** As apps have them, further out than any interceptor of a route. */
+class Timeout implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(timeout(150));
+  }
+}
 
 describe.each(CASES)('claims of @Idempotent() on $adapter with $store', (given) => {
   const app = useIdempotentApp(given);
@@ -131,6 +147,23 @@ describe.each(CASES)('claims of @Idempotent() on $adapter with $store', (given) 
       expect(app().runs.contexts).toEqual([undefined, undefined]);
       expect(app().seen()).toEqual(['failed_open', 'failed_open']);
     });
+  });
+
+  it('frees the key when the request was answered while the claim was being made', async () => {
+    const slow = await IdempotentApp.start(given, (nest) => void nest.useGlobalInterceptors(new Timeout()));
+    const begin = slow.store.begin.bind(slow.store);
+    let answer = (): void => {};
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    jest.spyOn(slow.store, 'begin').mockImplementationOnce(async (...args) => {
+      const reply = await begin(...args);
+      await answered;
+      return reply;
+    });
+    expect(await slow.post('/orders')).toMatchObject({ status: 500 });
+    answer();
+    await eventually(() => slow.seen().includes('released'));
+    expect(await slow.post('/orders')).toMatchObject({ status: 201, json: { run: 1 } });
+    await slow.http.close();
   });
 
   it('gives an answer that the store could not be told, once its lease is over', async () => {

@@ -94,10 +94,9 @@ export class JobEvents {
     if (!this.has(event)) return;
     for (const listener of [...this.listenersOf(event)]) {
       try {
+        // Not `instanceof Promise`: a listener may answer with a promise of another library.
         const returned = listener(data);
-        if (returned instanceof Promise) {
-          returned.catch((error: unknown) => this.onListenerError(event, error));
-        }
+        if (returned) Promise.resolve(returned).catch((error: unknown) => this.onListenerError(event, error));
       } catch (error) {
         this.onListenerError(event, error);
       }

@@ -14,6 +14,8 @@ const OPTIONS = { fingerprint: undefined, leaseMs: 60_000, waitMs: 0, signal: un
 class Connection extends EventEmitter implements NodeResponse {
   statusCode = 201;
   headersSent = false;
+  writableEnded = false;
+  destroyed = false;
   getHeader = (): unknown => undefined;
   removeHeader = (): unknown => undefined;
   setHeader = (): unknown => undefined;
@@ -47,13 +49,22 @@ describe('IdempotentExchange, when no answer comes by', () => {
 
   const status = async (): Promise<string | undefined> => (await store.inspect(key))?.status;
 
+  it.each(['finish', 'close'])('frees the key on %s when the handler never begins', async (event) => {
+    connection.emit(event);
+    await jest.advanceTimersByTimeAsync(0);
+    expect(await status()).toBeUndefined();
+    expect(exchange.handlerBegins()).toBe(false);
+  });
+
   it('keeps the claim while the handler of a client that hung up still runs', async () => {
+    exchange.handlerBegins();
     connection.emit('close');
     await jest.advanceTimersByTimeAsync(10 * INTERNAL.unansweredGraceMs);
     expect(await status()).toBe('processing');
   });
 
   it('marks the operation as done when its handler ends and nobody answers', async () => {
+    exchange.handlerBegins();
     connection.emit('close');
     exchange.handlerEnded('completed', connection);
     await jest.advanceTimersByTimeAsync(INTERNAL.unansweredGraceMs - 1);
@@ -66,6 +77,7 @@ describe('IdempotentExchange, when no answer comes by', () => {
   });
 
   it('takes an answer that comes late', async () => {
+    exchange.handlerBegins();
     connection.emit('close');
     exchange.handlerEnded('completed', connection);
     await jest.advanceTimersByTimeAsync(INTERNAL.unansweredGraceMs - 1);
@@ -75,6 +87,7 @@ describe('IdempotentExchange, when no answer comes by', () => {
   });
 
   it('frees the key when the handler failed and nobody answers', async () => {
+    exchange.handlerBegins();
     exchange.handlerEnded('failed', connection);
     connection.emit('close');
     await jest.advanceTimersByTimeAsync(INTERNAL.unansweredGraceMs);
@@ -82,6 +95,7 @@ describe('IdempotentExchange, when no answer comes by', () => {
   });
 
   it('frees the key at once when the handler was torn down with the connection', async () => {
+    exchange.handlerBegins();
     connection.emit('close');
     exchange.handlerEnded('cancelled', connection);
     await jest.advanceTimersByTimeAsync(0);
@@ -92,6 +106,7 @@ describe('IdempotentExchange, when no answer comes by', () => {
     [200, 'done'],
     [500, undefined],
   ])('goes by the status %i of an answer that went past it', async (code, expected) => {
+    exchange.handlerBegins();
     exchange.handlerEnded('completed', connection);
     connection.statusCode = code;
     connection.headersSent = true;

@@ -10,6 +10,7 @@ import type { GateKeeper, NodeResponse } from './response-gate.js';
 export type HandlerEnd = 'completed' | 'failed' | 'cancelled';
 
 export class IdempotentExchange implements GateKeeper {
+  private hasBegun = false;
   private handlerEnd: HandlerEnd | undefined;
   private isClosed = false;
   private isSettled = false;
@@ -44,6 +45,12 @@ export class IdempotentExchange implements GateKeeper {
     }
   }
 
+  /** `false`: it must not run, since the response was over before it began, and the key is free. */
+  handlerBegins(): boolean {
+    this.hasBegun = !this.isSettled;
+    return this.hasBegun;
+  }
+
   handlerEnded(end: HandlerEnd, raw: NodeResponse): void {
     this.handlerEnd = end;
     this.settleUnanswered(raw);
@@ -51,8 +58,9 @@ export class IdempotentExchange implements GateKeeper {
 
   /** Without this the key of a client that hung up could stay claimed for ever. */
   private settleUnanswered(raw: NodeResponse): void {
-    if (this.isSettled || !this.isClosed || this.handlerEnd === undefined) return;
-    if (this.handlerEnd === 'cancelled') {
+    if (this.isSettled || !this.isClosed || (this.hasBegun && this.handlerEnd === undefined)) return;
+    // It never begins when an interceptor further out has given up on it before.
+    if (!this.hasBegun || this.handlerEnd === 'cancelled') {
       void this.release();
     } else if (raw.headersSent) {
       void this.onStream(raw.statusCode);

@@ -1,7 +1,7 @@
 /** Answers a repeated HTTP request with the first one's answer. `@Idempotent()` puts it on a route. */
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { of, tap, type Observable } from 'rxjs';
+import { defer, of, tap, type Observable } from 'rxjs';
 import { ConfigurationError, IncompatibleStoreError, StoreUnavailableError } from '../errors/errors.js';
 import { IdempotencyBusyError } from '../errors/idempotency-errors.js';
 import { IdempotencyConflictError } from '../errors/key-errors.js';
@@ -69,15 +69,16 @@ export class IdempotentInterceptor implements NestInterceptor {
     { leaseMs, waitMs, failOpen }: ResolvedIdempotentOptions,
     raw: NodeResponse,
   ): Promise<Opening | undefined> {
-    // Nobody is waiting any more once the client has hung up.
-    const hangUp = new AbortController();
-    raw.once('close', () => hangUp.abort());
+    const retryAfterMs = INTERNAL.idempotencyRetryAfterMs;
+    // Nobody is waiting any more once the client has hung up, or an interceptor further out has answered.
+    const over = new AbortController();
+    for (const event of ['finish', 'close'] as const) raw.once(event, () => over.abort());
+    let opening: Opening;
     try {
-      return await this.claims.open(key, { fingerprint, leaseMs, waitMs, signal: hangUp.signal });
+      opening = await this.claims.open(key, { fingerprint, leaseMs, waitMs, signal: over.signal });
     } catch (error) {
       if (error instanceof IdempotencyConflictError) throw idempotencyProblem('conflict', { cause: error });
-      const retryAfterMs = INTERNAL.idempotencyRetryAfterMs;
-      if (hangUp.signal.aborted) throw idempotencyProblem('busy', { cause: error, retryAfterMs });
+      if (over.signal.aborted) throw idempotencyProblem('busy', { cause: error, retryAfterMs });
       if (error instanceof IdempotencyBusyError) {
         throw idempotencyProblem('busy', { cause: error, retryAfterMs: error.retryAfterMs });
       }
@@ -86,6 +87,12 @@ export class IdempotentInterceptor implements NestInterceptor {
       this.claims.events.emit({ event: 'failed_open', key, reason: error.message });
       return undefined;
     }
+    // Nothing would end this claim any more: the handler may never be run, and no answer comes by.
+    if (opening.kind === 'started' && (over.signal.aborted || raw.writableEnded || raw.destroyed)) {
+      await opening.claim.release();
+      throw idempotencyProblem('busy', { retryAfterMs });
+    }
+    return opening;
   }
 
   private runFirst(
@@ -101,13 +108,19 @@ export class IdempotentInterceptor implements NestInterceptor {
     const { raw } = gateOf(response, options, exchange);
     exchange.watch(raw);
     // What `handle()` returns runs in the context in which it was called.
-    return withEntry(entry, () => next.handle()).pipe(
-      tap({
-        complete: () => exchange.handlerEnded('completed', raw),
-        error: () => exchange.handlerEnded('failed', raw),
-        unsubscribe: () => exchange.handlerEnded('cancelled', raw),
-      }),
-    );
+    const handled = withEntry(entry, () => next.handle());
+    return defer(() => {
+      if (!exchange.handlerBegins()) {
+        throw idempotencyProblem('busy', { retryAfterMs: INTERNAL.idempotencyRetryAfterMs });
+      }
+      return handled.pipe(
+        tap({
+          complete: () => exchange.handlerEnded('completed', raw),
+          error: () => exchange.handlerEnded('failed', raw),
+          unsubscribe: () => exchange.handlerEnded('cancelled', raw),
+        }),
+      );
+    });
   }
 
   /** The handler does not run; interceptors further out do, but they cannot change what is sent. */

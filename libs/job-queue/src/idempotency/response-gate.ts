@@ -16,6 +16,8 @@ export interface GateKeeper {
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
+  readonly writableEnded: boolean;
+  readonly destroyed: boolean;
   getHeader(name: string): unknown;
   removeHeader(name: string): unknown;
   setHeader(name: string, value: string | readonly string[]): unknown;

@@ -92,6 +92,20 @@ it('fires the signal as soon as the store says that the lease is gone', async ()
   expect(lease.signal.reason).toMatchObject({ message: expect.stringContaining('deleted') });
 });
 
+it('fires the signal at the local deadline although it could not be released', async () => {
+  const lease = await locks.acquire('x', { ttlMs: 9_000 });
+  const { signal, deadline } = lease;
+  const release = jest.spyOn(store, 'release').mockRejectedValue(new StoreUnavailableError('cut off'));
+  await expect(lease.release()).rejects.toThrow('cut off');
+  await jest.advanceTimersByTimeAsync(deadline - performance.now() - 1);
+  expect(signal.aborted).toBe(false);
+  await jest.advanceTimersByTimeAsync(2);
+  expect(signal.reason).toBeInstanceOf(LockLostError);
+  release.mockRestore();
+  expect(await lease.release()).toBe(true);
+  expect(jest.getTimerCount()).toBe(0);
+});
+
 it('notices in the signal itself that the event loop was blocked for too long', async () => {
   const lease = await locks.acquire('x', { ttlMs: 9_000 });
   jest.setSystemTime(Date.now() + 20_000);

@@ -65,6 +65,7 @@ export class HeldLease implements Lease {
 
   private readonly controller = new AbortController();
   private localDeadline = 0;
+  private watch: NodeJS.Timeout | undefined;
   private state: 'held' | 'lost' | 'releasing' | 'released' = 'held';
 
   constructor(
@@ -103,8 +104,12 @@ export class HeldLease implements Lease {
   async release(): Promise<boolean> {
     if (this.state === 'released') return false;
     // A lease that was lost here may still stand in the store, and others wait for it.
-    if (this.state === 'held') this.state = 'releasing';
+    if (this.state === 'held') {
+      this.state = 'releasing';
+      this.watchDeadline();
+    }
     const released = await this.keeping.release(this);
+    clearTimeout(this.watch);
     this.state = 'released';
     return released;
   }
@@ -126,14 +131,29 @@ export class HeldLease implements Lease {
 
   /** Fires the signal. */
   lose(why: string): void {
-    if (this.state !== 'held') return;
-    this.state = 'lost';
-    this.controller.abort(new LockLostError(this.name, this.fencingToken, why));
+    if (this.state === 'held') this.abort(why);
   }
 
   /** An event loop that was blocked may come here before the renewer's timer. */
   noticeExpiry(now = performance.now()): void {
-    if (now >= this.localDeadline) this.lose('it was not renewed in time');
+    if (now < this.localDeadline) return;
+    // One that could not be given back is over when its time is, like any other.
+    if (this.state === 'held' || this.state === 'releasing') this.abort('it was not renewed in time');
+  }
+
+  /** The renewer has let it go. Looks again when it fires: a renewal may have been under way. */
+  private watchDeadline(): void {
+    const delayMs = Math.max(0, Math.ceil(this.localDeadline - performance.now()));
+    this.watch = setTimeout(() => {
+      this.noticeExpiry();
+      if (this.state === 'releasing') this.watchDeadline();
+    }, delayMs).unref();
+  }
+
+  private abort(why: string): void {
+    clearTimeout(this.watch);
+    this.state = 'lost';
+    this.controller.abort(new LockLostError(this.name, this.fencingToken, why));
   }
 
   private throwIfOver(): void {

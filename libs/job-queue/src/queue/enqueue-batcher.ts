@@ -85,8 +85,7 @@ function* chunksOf(jobs: readonly NewJob[]): Generator<readonly NewJob[]> {
   let start = 0;
   let size = 0;
   for (let i = 0; i < jobs.length; i++) {
-    // UTF-16 length: close enough to bytes for a bound, and free.
-    const length = jobs[i]?.spec.length ?? 0;
+    const length = Buffer.byteLength(jobs[i]?.spec ?? '');
     const full = i - start === INTERNAL.enqueueChunkJobs || size + length > INTERNAL.enqueueChunkBytes;
     if (full && i > start) {
       yield jobs.slice(start, i);

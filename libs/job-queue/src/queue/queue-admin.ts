@@ -4,7 +4,7 @@ import { KeyTakenError } from '../errors/key-errors.js';
 import type { JobEvents } from '../events/job-events.js';
 import { TRANSITIONS, type Job } from '../job/job.js';
 import { INTERNAL } from '../options/defaults.js';
-import type { TransitionReply } from '../store/job-store.js';
+import type { JobRecord, TransitionReply } from '../store/job-store.js';
 import { viewJob } from './job-view.js';
 import type { QueueEntry, QueueRegistry } from './queue-registry.js';
 
@@ -72,8 +72,8 @@ export class QueueAdmin {
    */
   async redriveAll({ type, errorText, onProgress }: RedriveFilter = {}): Promise<number> {
     const { store } = this.entry;
-    const newest = await store.list({ status: 'dead', limit: 1, order: 'newest' });
-    const [last] = await store.read(newest.ids);
+    const bound = await this.newestDeath();
+    if (bound === undefined) return 0;
     const matches = (job: Job): boolean =>
       (type === undefined || job.type === type) &&
       (errorText === undefined || `${job.lastError?.name}: ${job.lastError?.message}`.includes(errorText));
@@ -91,14 +91,14 @@ export class QueueAdmin {
       const chosen = records.filter(
         (record) =>
           record.status === 'dead' &&
-          (record.updatedAt ?? 0) <= (last?.updatedAt ?? 0) &&
+          diedAt(record) <= bound &&
           matches(viewJob(record, this.entry, this.registry)),
       );
       examined += records.length;
       redriven += (await Promise.all(chosen.map(({ id }) => this.tryRedrive(id)))).filter(Boolean).length;
       onProgress?.({ examined, redriven });
-      // Beyond this point there are only jobs that died after the start.
-      const isPast = (records.at(-1)?.updatedAt ?? 0) > (last?.updatedAt ?? 0);
+      // Beyond the bound there are only jobs that died after the start.
+      const isPast = records.some((record) => record.status === 'dead' && diedAt(record) > bound);
       cursor = isPast ? undefined : page.nextCursor;
     } while (cursor !== undefined);
     return redriven;
@@ -113,6 +113,18 @@ export class QueueAdmin {
   async resume(): Promise<void> {
     await this.entry.store.resume();
     this.events.emit('resumed', { queue: this.entry.options.name });
+  }
+
+  /** When the last job died that is dead now; `undefined` when none is. */
+  private async newestDeath(): Promise<number | undefined> {
+    const { store } = this.entry;
+    for (;;) {
+      const { ids } = await store.list({ status: 'dead', limit: 1, order: 'newest' });
+      if (ids.length === 0) return undefined;
+      const [record] = await store.read(ids);
+      // Else someone redrove or removed it between the two calls; then another one is the newest.
+      if (record?.status === 'dead') return diedAt(record);
+    }
   }
 
   /** `false` when the job is no longer dead: someone else was faster. */
@@ -138,4 +150,8 @@ export class QueueAdmin {
     }
     return reply;
   }
+}
+
+function diedAt({ updatedAt = 0 }: JobRecord): number {
+  return updatedAt;
 }

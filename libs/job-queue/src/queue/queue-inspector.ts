@@ -52,7 +52,8 @@ export class QueueInspector {
   }
 
   /**
-   * One page of the jobs in a status. Jobs that change status meanwhile may be missing; none that stays is skipped.
+   * One page of the jobs in a status. Jobs that change status meanwhile may be missing; none that stays is
+   * skipped, except among queued jobs: these are counted from the head, so claims between two pages shift them.
    * @throws InvalidOptionError
    */
   async list({ status, limit = DEFAULT_PAGE, cursor, order }: ListOptions): Promise<JobList> {

@@ -32,6 +32,8 @@ export class Attempt {
   timeoutAt = Infinity;
   timeoutMs = 0;
   graceEndsAt = Infinity;
+  /** The lease is over, whatever the signal's first reason was. */
+  isLost = false;
   /** Its handler was called: what is thrown from now on is the handler's own error. */
   wasInvoked = false;
   /** The handler has returned, or its grace is over: nothing may abort or settle it any more. */

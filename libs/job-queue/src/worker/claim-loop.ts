@@ -83,14 +83,15 @@ export class ClaimLoop {
     await this.listener?.close();
   }
 
-  /** Resolves when nothing is left to settle and no call is in flight. */
+  /** Resolves when nothing is left to settle and no call is in flight, or when it is given up. */
   async drain(): Promise<void> {
-    while (this.settler.size > 0 || this.lanes.some(({ busy }) => busy)) {
+    const isBusy = (): boolean => this.settler.size > 0 || this.lanes.some(({ busy }) => busy);
+    // It may have been given up before this is called: an event loop that was blocked fires its timers late.
+    while (!this.gaveUp.signal.aborted && isBusy()) {
       await new Promise<void>((resolve) => {
         this.onIdle = resolve;
         this.pump();
       });
-      if (this.gaveUp.signal.aborted) return;
     }
   }
 

@@ -3,7 +3,6 @@ import {
   AttemptsExhaustedError,
   JobCancelledError,
   JobTimeoutError,
-  LeaseLostError,
   PermanentError,
   RetryAfterError,
   UnknownJobTypeError,
@@ -23,7 +22,7 @@ import type { Attempt } from './attempt.js';
  */
 export function classifyFailure(attempt: Attempt, thrown: unknown): Outcome | undefined {
   const { abortReason: aborted, rules } = attempt;
-  if (aborted instanceof LeaseLostError) return undefined;
+  if (attempt.isLost) return undefined;
   if (aborted instanceof WorkerShutdownError) return { kind: 'release' };
   if (aborted instanceof JobCancelledError) return { kind: 'cancelled' };
 

@@ -81,7 +81,8 @@ export class LeaseKeeper {
   }
 
   private lose(attempt: Attempt, why: string): void {
-    if (attempt.abortReason instanceof LeaseLostError) return;
+    if (attempt.isLost) return;
+    attempt.isLost = true;
     attempt.leaseDeadline = Infinity;
     this.events.emit('lost', { ...attempt.ref(), reason: why });
     this.abort(attempt, new LeaseLostError(attempt.jobId, attempt.token, why));
@@ -92,7 +93,7 @@ export class LeaseKeeper {
     const listed = new Map<string, Attempt>();
     for (const attempt of this.held) {
       // One that was lost is not renewed: its handler was told to stop, the job must go to someone else.
-      if (!(attempt.abortReason instanceof LeaseLostError)) listed.set(attempt.jobId, attempt);
+      if (!attempt.isLost) listed.set(attempt.jobId, attempt);
     }
     const leases = [...listed.values()].map(({ jobId, token }) => ({ jobId, token }));
     const sentAt = performance.now();
@@ -125,7 +126,7 @@ export class LeaseKeeper {
         this.lose(attempt, 'the store gave it to someone else or ended the job');
     }
     for (const attempt of listed.values()) {
-      if (!(attempt.abortReason instanceof LeaseLostError)) {
+      if (!attempt.isLost) {
         attempt.leaseDeadline = Math.max(attempt.leaseDeadline, deadline);
       }
     }

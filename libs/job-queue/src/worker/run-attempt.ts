@@ -53,6 +53,8 @@ export async function runAttempt(
       : spec.payload;
     const { queue, workerId, store } = environment;
     const job = new JobContext(attempt, queue, workerId, spec.createdAt, rules.maxAttempts, store);
+    // While the payload was checked the lease may have been lost, or the job cancelled.
+    if (attempt.abortReason) throw attempt.abortReason;
     environment.watchTimeout(attempt, handler.options.timeoutMs ?? queue.timeoutMs);
     attempt.wasInvoked = true;
     const result = resultText(spec.type, await handler.invoke(payload, job), queue.resultLimitBytes);

@@ -79,16 +79,20 @@ export class Worker {
   }
 
   private async register(): Promise<void> {
+    const { events } = this.dependencies;
+    const { queue, workerId } = this;
+    const startedAt = performance.now();
     for (let failures = 0; !this.stopping;) {
       try {
         await this.keeper.start();
         this.registered = true;
+        const outageMs = Math.round(performance.now() - startedAt);
+        if (failures > 0) events.emit('store_recovered', { queue, workerId, outageMs });
         if (this.stopping) this.keeper.stop();
         else this.loop.start();
         return;
       } catch (error) {
-        const { queue, workerId } = this;
-        if (failures === 0) this.dependencies.events.emit('store_unavailable', { queue, workerId, error });
+        if (failures === 0) events.emit('store_unavailable', { queue, workerId, error });
         await sleep(nextDelayMs(INTERNAL.storeRetry, ++failures));
       }
     }
@@ -107,7 +111,10 @@ export class Worker {
         this.end(attempt, { kind: 'release' }, undefined);
         continue;
       }
-      void this.run(attempt, storeNow);
+      // A reply that came too late: someone else may have the job by now.
+      this.keeper.noticeExpiry(attempt, now);
+      if (attempt.abortReason) this.end(attempt, undefined, attempt.abortReason);
+      else void this.run(attempt, storeNow);
     }
   }
 

@@ -140,7 +140,7 @@ function takeJobs(state: MemoryQueueState, call: LaneCall, now: number): Took {
 
 /** Ends a job whose operation was done already, with its result. */
 function replay(state: MemoryQueueState, job: StoredJob): boolean {
-  const outcome = job.idempotency && state.operations.outcomeOf(job.idempotency.key);
+  const outcome = job.idempotency && state.operations.outcomeOf(job.idempotency);
   if (!outcome) return false;
   job.result = outcome.result;
   state.end(job, 'done');

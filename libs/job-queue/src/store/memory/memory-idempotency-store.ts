@@ -19,6 +19,7 @@ export interface MemoryIdempotencyStoreOptions {
 export class MemoryIdempotencyStore implements IdempotencyStore {
   private readonly records = new Map<string, StoredRecord>();
   private readonly clock: () => number;
+  /** One counter for all keys, so that nothing need be remembered of a released one. */
   private lastToken = 0;
   private sizeAfterSweep = 0;
 

@@ -29,6 +29,10 @@ export class MemoryLock {
   holderAt(now: number): Holder | undefined {
     return this.holder && this.holder.expiresAt > now ? this.holder : undefined;
   }
+
+  isUnusedAt(now: number): boolean {
+    return !this.holderAt(now) && ![...this.waiters.values()].some(({ deadline }) => deadline > now);
+  }
 }
 
 export class MemoryLocks {
@@ -36,6 +40,7 @@ export class MemoryLocks {
   private readonly locks = new Map<string, MemoryLock>();
   /** One counter for all locks, so that nothing need be remembered of an unused one. */
   private token: FencingToken = 0;
+  private sizeAfterSweep = 0;
 
   /** @param now the time in ms */
   constructor(readonly now: () => number = Date.now) {}
@@ -55,6 +60,7 @@ export class MemoryLocks {
   }
 
   get(name: string): MemoryLock {
+    this.sweep();
     const lock = this.locks.get(name) ?? new MemoryLock(name);
     this.locks.set(name, lock);
     return lock;
@@ -87,6 +93,17 @@ export class MemoryLocks {
     }
     if (caller) this.hold(lock, caller.owner, caller.ttlMs);
     return caller !== undefined;
+  }
+
+  /**
+   * Drops what expired and nobody gave back. Looks at all locks only when they have doubled, so that each `get` pays
+   * for a few of them.
+   */
+  private sweep(): void {
+    if (this.locks.size < 2 * this.sizeAfterSweep + INTERNAL.memorySweepMinimum) return;
+    const now = this.now();
+    for (const [name, lock] of this.locks) if (lock.isUnusedAt(now)) this.locks.delete(name);
+    this.sizeAfterSweep = this.locks.size;
   }
 
   private hold(lock: MemoryLock, owner: LockOwner, ttlMs: number): void {

@@ -25,8 +25,9 @@ export class MemoryOperations {
   }
 
   /** A job with the key ends. The last one out deletes a record of what was never done. */
-  leave(key: string): void {
-    const record = this.records.get(key);
+  leave(request: IdempotencyRequest): void {
+    const { key } = request;
+    const record = this.own(request);
     if (!record) return;
     record.pending -= 1;
     if (record.pending <= 0 && !record.done) this.records.delete(key);
@@ -34,13 +35,14 @@ export class MemoryOperations {
 
   complete({ key, fingerprint, ttlMs }: IdempotencyRequest, result: string | undefined): void {
     const record = this.recordOf(key, fingerprint);
+    if (record.fingerprint !== fingerprint) return;
     record.done = { result };
     this.records.set(key, record, this.now() + ttlMs);
   }
 
   /** What was stored when the operation was done. */
-  outcomeOf(key: string): { readonly result: string | undefined } | undefined {
-    return this.records.get(key)?.done;
+  outcomeOf(request: IdempotencyRequest): { readonly result: string | undefined } | undefined {
+    return this.own(request)?.done;
   }
 
   /** Gives the operation another fingerprint, unless it was done or somebody else waits for it as it is. */
@@ -49,6 +51,14 @@ export class MemoryOperations {
     if (record.fingerprint !== fingerprint && (record.done || record.pending > 1)) return false;
     record.fingerprint = fingerprint;
     return true;
+  }
+
+  /**
+   * A record may expire while jobs wait, and the key be used for another payload since. Theirs it is not then.
+   */
+  private own({ key, fingerprint }: IdempotencyRequest): OperationRecord | undefined {
+    const record = this.records.get(key);
+    return record?.fingerprint === fingerprint ? record : undefined;
   }
 
   /** The first one with a key decides what it is about. */

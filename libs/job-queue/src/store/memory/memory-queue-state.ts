@@ -153,7 +153,7 @@ export class MemoryQueueState implements WaitingRoom {
 
   private leaveKeys(job: StoredJob, mayKeepDedup: boolean): void {
     this.keys.release(job);
-    if (job.idempotency) this.operations.leave(job.idempotency.key);
+    if (job.idempotency) this.operations.leave(job.idempotency);
     this.dedup.leave(job, mayKeepDedup);
   }
 

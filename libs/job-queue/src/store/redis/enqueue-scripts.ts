@@ -5,10 +5,10 @@ import { optionalStatus, strings } from './worker-scripts.js';
 
 /** Jobs without keys: the hot path. Only the duplicates are answered by the script. */
 export async function enqueuePlain(runner: ScriptRunner, jobs: readonly NewJob[]): Promise<EnqueueReply[]> {
-  const args: (string | number)[] = [];
+  const args: string[] = [];
   const replies: EnqueueReply[] = [];
   for (const { id, callerChosenId, priority, delayMs, spec } of jobs) {
-    args.push(id, callerChosenId ? 1 : 0, priority, delayMs, spec);
+    args.push(id, `${callerChosenId ? 1 : 0} ${priority} ${delayMs}`, spec.slice(1));
     replies.push({ jobId: id, status: delayMs > 0 ? 'scheduled' : 'queued', duplicate: false });
   }
   const duplicates = strings(await runner.run('enqueue', args));

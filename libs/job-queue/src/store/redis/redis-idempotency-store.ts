@@ -47,7 +47,7 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   }
 
   async release(key: string, token: FencingToken): Promise<boolean> {
-    return (await this.run('idempotency-release', key, [token])) === 1;
+    return (await this.run('idempotency-release', key, [token, INTERNAL.lockFenceKeepMs])) === 1;
   }
 
   async inspect(key: string): Promise<IdempotencyRecord | undefined> {

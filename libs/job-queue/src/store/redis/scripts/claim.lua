@@ -69,9 +69,11 @@ end
 -- What a job with keys may do now: run, wait, or end with the result of its operation.
 local function start_keyed(id, run_key, run, spec, token)
   local keys = keys_of(id)
-  local record = keys[2] and redis.call('HMGET', base .. 'idempotency:' .. keys[2], 'state', 'result') or {}
-  if record[1] == 'done' then
+  local record = keys[2] and redis.call('HMGET', base .. 'idempotency:' .. keys[2], 'state', 'result', 'fingerprint') or {}
+  if record[1] == 'done' and record[3] == fingerprint_of(id) then
     leave_keys(id, keys, 'done')
+    -- Whoever meets a lock that nobody holds clears it; a replayed job would else walk past it.
+    if not holder_of('idempotency', keys[2]) then hand_on('idempotency', keys[2]) end
     finish(id, 'done', keep_done)
     if record[2] and keep_done > 0 then redis.call('SET', base .. 'result:' .. id, record[2]) end
     table.insert(replayed, id)

@@ -1,7 +1,9 @@
 #!lua
 -- Stores new jobs that have no keys, all or none. Without allow-oom: when Redis is full this is refused before the first write.
 --
--- ARGV    per job: id, '1' if the caller chose the id else '0', priority, delay in ms, spec (JSON object)
+-- ARGV    per job: id, placement, spec (JSON object without its first brace)
+--         A placement is '<1 if the caller chose the id, else 0> <priority> <delay in ms>', nearly always '0 5 0':
+--         one string for many jobs, which Lua makes once.
 -- Returns the duplicates only, flat: { index from 0, status of the job that is there, … }
 
 local ready = {}
@@ -10,10 +12,18 @@ local any_ready = false
 local added = 0
 local earliest_due
 
-for i = 1, #ARGV, 5 do
-  local id, caller_chose, priority, delay, spec = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]), ARGV[i + 4]
-  if not redis.call('SET', base .. 'job:' .. id, stamp('created_at', spec), 'NX') then
-    table.insert(duplicates, (i - 1) / 5)
+local spec_head = '{"created_at":' .. int(now) .. ','
+local job_prefix = base .. 'job:'
+
+for i = 1, #ARGV, 3 do
+  local id, placement = ARGV[i], ARGV[i + 1]
+  local caller_chose, priority, delay = '0', '5', 0
+  if placement ~= '0 5 0' then
+    caller_chose, priority, delay = string.match(placement, '^(%d) (%d) (%d+)$')
+    delay = tonumber(delay)
+  end
+  if not redis.call('SET', job_prefix .. id, spec_head .. ARGV[i + 2], 'NX') then
+    table.insert(duplicates, (i - 1) / 3)
     table.insert(duplicates, status_of(id, redis.call('HGET', base .. 'run:' .. id, 'status')))
   else
     added = added + 1
@@ -24,8 +34,9 @@ for i = 1, #ARGV, 5 do
       if not earliest_due or due < earliest_due then earliest_due = due end
       redis.call('ZADD', base .. 'scheduled', int(due), id)
     else
-      ready[priority] = ready[priority] or {}
-      table.insert(ready[priority], id)
+      local ids = ready[priority] or {}
+      ready[priority] = ids
+      ids[#ids + 1] = id
       any_ready = true
     end
   end

@@ -22,7 +22,7 @@ if not is_own and left_ms > 0 then return { 'busy', int(left_ms) } end
 
 local token, started_at = known[5], known[6]
 if not is_own then
-  -- The clock as a floor: the last token is gone when the record expired or was released.
+  -- The clock as a floor: the last token is gone when the record expired.
   token = int(math.max((tonumber(known[5]) or 0) + 1, now_us))
   started_at = int(now)
 end

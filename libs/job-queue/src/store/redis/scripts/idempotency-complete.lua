@@ -10,7 +10,8 @@ local record = KEYS[1]
 local token, result, ttl_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 local known = redis.call('HMGET', record, 'status', 'fencing_token')
-if known[2] ~= token then return 0 end
+-- Of one that was released the token is still there, but no status.
+if not known[1] or known[2] ~= token then return 0 end
 if known[1] == 'done' then return 1 end
 
 redis.call('HSET', record, 'status', 'done', 'result', result, 'completed_at', int(now),

@@ -129,10 +129,15 @@ local function leave_dedup(id, key, status, is_deleted)
   if follows or is_deleted or status ~= 'dead' or not dedup[3] then hand_on_dedup(key) end
 end
 
+-- A record may expire while jobs wait, and the key be used for another payload since. Theirs it is not then.
+local function fingerprint_of(id)
+  return redis.call('HGET', base .. 'run:' .. id, 'idempotency_fingerprint')
+end
+
 -- Of those that wait for an operation one less is left. The last one out deletes the record if it was never done.
-local function leave_idempotency(key)
+local function leave_idempotency(id, key)
   local record_key = base .. 'idempotency:' .. key
-  if redis.call('EXISTS', record_key) == 0 then return end
+  if redis.call('HGET', record_key, 'fingerprint') ~= fingerprint_of(id) then return end
   local pending = redis.call('HINCRBY', record_key, 'pending', -1)
   if pending <= 0 and redis.call('HGET', record_key, 'state') ~= 'done' then redis.call('UNLINK', record_key) end
 end
@@ -140,7 +145,7 @@ end
 -- A job ends: whatever it holds or has reserved passes on.
 local function leave_keys(id, keys, status, is_deleted)
   for i, kind in ipairs(KINDS) do release_key(id, kind, keys[i]) end
-  if keys[2] then leave_idempotency(keys[2]) end
+  if keys[2] then leave_idempotency(id, keys[2]) end
   if keys[3] then leave_dedup(id, keys[3], status, is_deleted) end
 end
 

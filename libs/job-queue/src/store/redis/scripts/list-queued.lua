@@ -5,7 +5,7 @@
 -- Returns { next priority or '', next position, then the ids }
 
 local limit, priority, position = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local page = { '', 0 }
+local page, examined = { '', 0 }, 0
 
 -- Of several entries of one job the last one of its own priority counts, as in claim.lua.
 local function is_gone(id)
@@ -16,12 +16,14 @@ local function is_gone(id)
   return last and last ~= position - 1
 end
 
-while priority <= 9 and #page - 2 < limit do
+-- Bounded, since many entries of cancelled jobs may stand in front: a page may then be short, or empty.
+while priority <= 9 and #page - 2 < limit and examined < limit + 1000 do
   local chunk = redis.call('LRANGE', queued_key(priority), position, position + limit - 1)
   for _, id in ipairs(chunk) do
     if #page - 2 == limit then break end
     position = position + 1
-    if not is_gone(id) and status_of(id, redis.call('HGET', base .. 'run:' .. id, 'status')) == 'queued' then
+    examined = examined + 1
+    if status_of(id, redis.call('HGET', base .. 'run:' .. id, 'status')) == 'queued' and not is_gone(id) then
       table.insert(page, id)
     end
   end

@@ -49,8 +49,10 @@ local apply = {
       local request = redis.call('HMGET', base .. 'run:' .. id, 'idempotency_fingerprint', 'idempotency_ttl_ms')
       -- An earlier result may have expired since this job was enqueued, and the fingerprint with it.
       redis.call('HSETNX', record_key, 'fingerprint', request[1])
-      redis.call('HSET', record_key, 'state', 'done', 'job_id', id, 'fencing_token', run[2], 'result', body)
-      redis.call('PEXPIRE', record_key, request[2])
+      if redis.call('HGET', record_key, 'fingerprint') == request[1] then
+        redis.call('HSET', record_key, 'state', 'done', 'job_id', id, 'fencing_token', run[2], 'result', body)
+        redis.call('PEXPIRE', record_key, request[2])
+      end
     end
     end_job(id, 'done', run)
     if body ~= '' and keep.done > 0 then redis.call('SET', base .. 'result:' .. id, body) end

@@ -1,0 +1,72 @@
+/** What must hold when the process itself is late: a reply after its lease, a timer after a blocked event loop. */
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { JobHandler, type JobContext } from '@fenceline/nestjs';
+import { QueueRegistry } from '#lib/queue/queue-registry.js';
+import { eventually } from '../support/eventually.js';
+import { QUICK_QUEUE, startApp, type TestApp } from '../support/nest-app.js';
+
+@Injectable()
+class Handlers {
+  readonly attempts: number[] = [];
+
+  @JobHandler('noted')
+  async noted(_payload: unknown, job: JobContext): Promise<void> {
+    this.attempts.push(job.attempt);
+  }
+
+  @JobHandler('never_returns')
+  neverReturns(_payload: unknown, job: JobContext): Promise<void> {
+    this.attempts.push(job.attempt);
+    return new Promise(() => {});
+  }
+}
+
+function blockEventLoop(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end;);
+}
+
+describe('a late process', () => {
+  let app: TestApp;
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await app.close();
+  });
+
+  it('does not start a job whose lease ended before the claim was answered', async () => {
+    const leaseMs = 300;
+    app = await startApp({ providers: [Handlers], options: { queues: [{ ...QUICK_QUEUE, leaseMs }] } });
+    const handlers = app.context.get(Handlers);
+    const { store } = app.context.get(QueueRegistry).defaultQueue;
+    const exchange = store.exchange.bind(store);
+    let lateReplies = 0;
+    jest.spyOn(store, 'exchange').mockImplementation(async (call) => {
+      const sentAt = performance.now();
+      const reply = await exchange(call);
+      if (reply.claimed.length > 0 && lateReplies++ === 0) {
+        await eventually(() => performance.now() > sentAt + leaseMs);
+      }
+      return reply;
+    });
+    const { jobId } = await app.queue.enqueue('noted', {});
+    await eventually(async () => (await store.reap(leaseMs, 10)).reaped.length === 1);
+    await eventually(async () => (await app.inspector.get(jobId)).status === 'done');
+    expect(handlers.attempts).toEqual([2]);
+  });
+
+  it('stops although its event loop stood still for longer than the shutdown may take', async () => {
+    const queue = { ...QUICK_QUEUE, abortGraceMs: 50 };
+    app = await startApp({
+      providers: [Handlers],
+      options: { queues: [queue], shutdownTimeoutMs: 200 },
+    });
+    const handlers = app.context.get(Handlers);
+    await app.queue.enqueue('never_returns', {});
+    await eventually(() => handlers.attempts.length === 1);
+    const startedAt = performance.now();
+    const closing = app.context.close();
+    blockEventLoop(500);
+    await closing;
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+  });
+});
