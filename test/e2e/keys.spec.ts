@@ -111,19 +111,19 @@ describe.each(STORES)('keys on %s', (store) => {
     });
 
     it('keeps a hot key in order beside many free jobs', async () => {
-      const hot = Array.from({ length: 200 }, (_, i) => ({
+      const hot = Array.from({ length: 1_000 }, (_, i) => ({
         job: 'quick',
         payload: { hot: true },
         options: { jobId: `hot-${i}`, resourceKey: 'hot' },
       }));
-      const free = Array.from({ length: 2_000 }, (_, i) => ({
+      const free = Array.from({ length: 10_000 }, (_, i) => ({
         job: 'quick',
         payload: {},
         options: { jobId: `free-${i}` },
       }));
       const results = await app.queue.enqueueMany([...hot, ...free]);
       expect(results.every(({ ok }) => ok)).toBe(true);
-      await eventually(() => handlers.started.length === 2_200, { timeoutMs: 20_000 });
+      await eventually(() => handlers.started.length === 11_000, { timeoutMs: 20_000 });
       expect(handlers.mostAtOnce).toBe(1);
       const order = handlers.started.filter((id) => id.startsWith('hot'));
       expect(order).toEqual(hot.map(({ options }) => options.jobId));

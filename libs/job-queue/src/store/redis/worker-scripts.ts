@@ -137,7 +137,6 @@ export async function renew(
   }
 }
 
-const REAP_HEADER = 2;
 const REAP_STRIDE = 5;
 
 export async function reap(
@@ -147,10 +146,13 @@ export async function reap(
   retention: QueueRetention,
 ): Promise<ReapReply> {
   const args = [silenceMs, limit, INTERNAL.forgetWorkerMs, retention.cancelled.count];
-  const reply = strings(await runner.run('reap', args));
-  if (reply[1] === '1') await runner.run('free-waiters', [INTERNAL.blockedLookedAt]);
+  const [scriptReply] = await Promise.all([
+    runner.run('reap', args),
+    runner.run('free-waiters', [INTERNAL.blockedLookedAt]),
+  ]);
+  const reply = strings(scriptReply);
   const reaped: ReapedLease[] = [];
-  for (let i = REAP_HEADER; i < reply.length; i += REAP_STRIDE) {
+  for (let i = 1; i < reply.length; i += REAP_STRIDE) {
     reaped.push({
       jobId: reply[i] ?? '',
       attempt: Number(reply[i + 1]),

@@ -4,12 +4,12 @@
 --
 -- ARGV    ms of silence after which a worker's records are searched, most jobs to reap,
 --         ms of silence after which a worker that holds nothing is forgotten, how many cancelled jobs are kept
--- Returns { '1' if the limit was reached else '0', '1' if jobs are blocked else '0', then per lease: job id, attempt, fencing token or '',
+-- Returns { '1' if the limit was reached else '0', then per lease: job id, attempt, fencing token or '',
 --           worker id or '', new status }
 
 local silence_ms, limit, forget_ms, keep = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local processing_key = base .. 'processing'
-local reply = { '0', tostring(redis.call('EXISTS', base .. 'blocked')) }
+local reply = { '0' }
 local cancelled, reaped = 0, 0
 
 local function reap(id, run)
