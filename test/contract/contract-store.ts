@@ -4,21 +4,23 @@ import { JOB_STATUSES, type EndedStatus, type FencingToken, type JobStatus } fro
 import type { Outcome } from '#lib/job/outcome.js';
 import type {
   ClaimedJob,
-  DedupRequest,
-  EnqueueRefusal,
-  EnqueueReply,
-  IdempotencyRequest,
   JobCounts,
-  JobKeys,
   JobRecord,
   JobStore,
   LaneCall,
   LaneReply,
-  NewJob,
   SettleReply,
   StatCounts,
   WorkerInfo,
 } from '#lib/store/job-store.js';
+import type {
+  DedupRequest,
+  EnqueueRefusal,
+  EnqueueReply,
+  IdempotencyRequest,
+  JobKeys,
+  NewJob,
+} from '#lib/store/new-job.js';
 
 export interface ContractStore {
   readonly store: JobStore;

@@ -1,5 +1,5 @@
 /** The dedup key that the contract's jobs share, and the ways to ask for it. */
-import type { DedupRequest, NewJob } from '#lib/store/job-store.js';
+import type { DedupRequest, NewJob } from '#lib/store/new-job.js';
 import { unique, type StoreDriver } from './contract-store.js';
 
 export const KEY = 'email:42';

@@ -1,6 +1,6 @@
 /** Contract: jobs with several keys take them together or not at all, and whoever leaves hands on all of them. */
 import { describe, expect, it } from '@jest/globals';
-import type { JobKeys } from '#lib/store/job-store.js';
+import type { JobKeys } from '#lib/store/new-job.js';
 import {
   LONG_MS,
   once,

@@ -5,7 +5,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClaimedJob, JobKeys } from '#lib/store/job-store.js';
+import type { ClaimedJob } from '#lib/store/job-store.js';
+import type { JobKeys } from '#lib/store/new-job.js';
 import { openRedisStore, type RedisStoreHarness } from '../support/redis-store.js';
 import { keysOf } from '../support/redis.js';
 import { LONG_MS, newJob, once, OUTCOMES, StoreDriver, unique, worker } from './contract-store.js';

@@ -1,7 +1,7 @@
 /** The rows and columns of the transition matrix: ways into every status, and every operation with its answers. */
 import { TRANSITIONS, type FencingToken, type JobStatus, type Operation } from '#lib/job/job.js';
 import type { Outcome } from '#lib/job/outcome.js';
-import type { JobKeys } from '#lib/store/job-store.js';
+import type { JobKeys } from '#lib/store/new-job.js';
 import {
   LONG_MS,
   newJob,

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { JOB_STATUSES, TRANSITIONS, type JobStatus, type Operation } from '#lib/job/job.js';
 import type { Outcome } from '#lib/job/outcome.js';
 import { DEFAULTS } from '#lib/options/defaults.js';
-import type { NewJob } from '#lib/store/job-store.js';
+import type { NewJob } from '#lib/store/new-job.js';
 import { MemoryJobStore } from '#lib/store/memory/memory-job-store.js';
 import { LONG_MS, once, OUTCOMES, SHORT_MS, StoreDriver, unique } from '../contract/contract-store.js';
 import { OPERATION_CASES } from '../contract/transition-cases.js';

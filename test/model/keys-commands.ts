@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { JOB_STATUSES, type JobStatus } from '#lib/job/job.js';
 import type { Outcome } from '#lib/job/outcome.js';
-import type { JobKeys, NewJob } from '#lib/store/job-store.js';
+import type { JobKeys, NewJob } from '#lib/store/new-job.js';
 import { ERROR, LONG_MS, newJob, once, unique } from '../contract/contract-store.js';
 
 /** One of the attempts that have not ended, or of all there were, which may be stale; counted from the latest on. */

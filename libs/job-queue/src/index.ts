@@ -58,7 +58,8 @@ export type {
   QueueOptions,
   Retention,
 } from './options/options.js';
-export type { EnqueueReply, JobCounts, QueueSnapshot, Stat, StatCounts } from './store/job-store.js';
+export type { JobCounts, QueueSnapshot, Stat, StatCounts } from './store/job-store.js';
+export type { EnqueueReply } from './store/new-job.js';
 export {
   CheckpointUnstorableError,
   ConfigurationError,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { EnqueueRefusedError, EnqueueUnknownError } from '../errors/errors.js';
-import type { JobStore, NewJob } from '../store/job-store.js';
+import type { JobStore } from '../store/job-store.js';
+import type { NewJob } from '../store/new-job.js';
 import { MemoryJobStore } from '../store/memory/memory-job-store.js';
 import { EnqueueBatcher } from './enqueue-batcher.js';
 

@@ -4,7 +4,8 @@
  */
 import { EnqueueRefusedError, EnqueueUnknownError } from '../errors/errors.js';
 import { INTERNAL } from '../options/defaults.js';
-import type { EnqueueRefusal, EnqueueReply, JobStore, NewJob } from '../store/job-store.js';
+import type { JobStore } from '../store/job-store.js';
+import type { EnqueueRefusal, EnqueueReply, NewJob } from '../store/new-job.js';
 import { refusalError } from './job-keys.js';
 
 export type EnqueueResult =

@@ -4,13 +4,7 @@ import { DedupTypeError, DuplicateJobError, IdempotencyConflictError } from '../
 import { InvalidOptionError } from '../errors/errors.js';
 import { DEFAULTS } from '../options/defaults.js';
 import type { DedupOptions, EnqueueOptions, IdempotencyOptions } from '../options/options.js';
-import type {
-  DedupRequest,
-  EnqueueRefusal,
-  IdempotencyRequest,
-  JobKeys,
-  NewJob,
-} from '../store/job-store.js';
+import type { DedupRequest, EnqueueRefusal, IdempotencyRequest, JobKeys, NewJob } from '../store/new-job.js';
 
 const { dedup: DEDUP, idempotency: IDEMPOTENCY } = DEFAULTS.enqueue;
 

@@ -8,7 +8,7 @@ import { writeSpec } from '../job/spec.js';
 import { DEFAULTS } from '../options/defaults.js';
 import { checkEnqueueOptions } from '../options/enqueue-options.js';
 import type { EnqueueOptions } from '../options/options.js';
-import type { EnqueueReply, NewJob } from '../store/job-store.js';
+import type { EnqueueReply, NewJob } from '../store/new-job.js';
 import { EnqueueBatcher, type EnqueueResult } from './enqueue-batcher.js';
 import { toJobKeys } from './job-keys.js';
 import type { QueueEntry, QueueRegistry } from './queue-registry.js';

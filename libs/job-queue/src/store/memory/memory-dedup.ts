@@ -1,5 +1,5 @@
 /** Which job owns a dedup key, and the follow-up of `rerun` that waits for its end. */
-import type { DedupRequest } from '../job-store.js';
+import type { DedupRequest } from '../new-job.js';
 import { ExpiringMap } from './expiring-map.js';
 import type { WaitingRoom } from './memory-keys.js';
 import type { StoredJob } from './stored-job.js';

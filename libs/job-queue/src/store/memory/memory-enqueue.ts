@@ -1,5 +1,5 @@
 /** Takes a new job in, or says which job is there instead, or why neither. */
-import type { DedupRequest, EnqueueRefusal, EnqueueReply, JobKeys, NewJob } from '../job-store.js';
+import type { DedupRequest, EnqueueRefusal, EnqueueReply, JobKeys, NewJob } from '../new-job.js';
 import type { DedupRecord } from './memory-dedup.js';
 import type { MemoryQueueState } from './memory-queue-state.js';
 import { StoredJob } from './stored-job.js';

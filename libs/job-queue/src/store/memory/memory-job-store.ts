@@ -6,8 +6,6 @@ import { InvalidOptionError } from '../../errors/errors.js';
 import { isLegal, type FencingToken, type JobStatus, type Operation } from '../../job/job.js';
 import { INTERNAL } from '../../options/defaults.js';
 import type {
-  EnqueueRefusal,
-  EnqueueReply,
   HeldLease,
   JobPage,
   JobRecord,
@@ -15,7 +13,6 @@ import type {
   LaneCall,
   LaneReply,
   ListQuery,
-  NewJob,
   PromoteReply,
   QueueSnapshot,
   ReapReply,
@@ -25,6 +22,7 @@ import type {
   WakeListener,
   WorkerInfo,
 } from '../job-store.js';
+import type { EnqueueRefusal, EnqueueReply, NewJob } from '../new-job.js';
 import { enqueueOne } from './memory-enqueue.js';
 import { claim, CLAIMED_NOTHING, replayClaim, settle } from './memory-exchange.js';
 import { listJobs } from './memory-listing.js';

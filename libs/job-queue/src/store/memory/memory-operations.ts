@@ -1,5 +1,5 @@
 /** The records of idempotency keys: what an operation is about, who still waits for it, and its result once it is done. */
-import type { IdempotencyRequest } from '../job-store.js';
+import type { IdempotencyRequest } from '../new-job.js';
 import { ExpiringMap } from './expiring-map.js';
 
 interface OperationRecord {

@@ -1,6 +1,7 @@
 /** One job as the memory store keeps it, and the record it shows of it. */
 import type { DeadReason, FencingToken, JobStatus } from '../../job/job.js';
-import type { DedupRequest, IdempotencyRequest, JobKeys, JobRecord } from '../job-store.js';
+import type { JobRecord } from '../job-store.js';
+import type { DedupRequest, IdempotencyRequest, JobKeys } from '../new-job.js';
 
 /** Every status but `queued` is kept in order of one time: see `StoredJob.at`. */
 export type TimedStatus = Exclude<JobStatus, 'queued'>;

@@ -1,5 +1,5 @@
 /** Typed bindings of the two scripts that store jobs. */
-import type { EnqueueRefusal, EnqueueReply, NewJob } from '../job-store.js';
+import type { EnqueueRefusal, EnqueueReply, NewJob } from '../new-job.js';
 import type { ScriptRunner } from './script-runner.js';
 import { optionalStatus, strings } from './worker-scripts.js';
 

@@ -2,8 +2,6 @@
 import { EnqueueRefusedError, EnqueueUnknownError, InvalidOptionError } from '../../errors/errors.js';
 import { INTERNAL } from '../../options/defaults.js';
 import type {
-  EnqueueRefusal,
-  EnqueueReply,
   HeldLease,
   JobPage,
   JobRecord,
@@ -11,7 +9,6 @@ import type {
   LaneCall,
   LaneReply,
   ListQuery,
-  NewJob,
   PromoteReply,
   QueueSnapshot,
   ReapReply,
@@ -21,6 +18,7 @@ import type {
   WakeListener,
   WorkerInfo,
 } from '../job-store.js';
+import type { EnqueueRefusal, EnqueueReply, NewJob } from '../new-job.js';
 import { RedisCallError, type RedisConnection } from './connection.js';
 import { enqueueKeyed, enqueuePlain } from './enqueue-scripts.js';
 import * as inspection from './inspection-scripts.js';
