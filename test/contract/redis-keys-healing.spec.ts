@@ -11,7 +11,8 @@ import { openRedisStore, type RedisStoreHarness } from '../support/redis-store.j
 import { keysOf } from '../support/redis.js';
 import { LONG_MS, newJob, once, OUTCOMES, StoreDriver, unique, worker } from './contract-store.js';
 
-const SEED = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31);
+// The same everywhere, so that a run says something about the change and not about luck. Look further with FC_SEED.
+const SEED = Number(process.env.FC_SEED ?? 789444753);
 const IDS = ['holder', 'r1', 'r2', 'i1', 'i2', 'both', 'next', 'follow-up', 'former', 'reserved', 'behind'];
 
 const ENDED: ReadonlySet<string> = new Set(['done', 'dead', 'cancelled']);

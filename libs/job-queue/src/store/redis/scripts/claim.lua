@@ -73,7 +73,9 @@ local function start_keyed(id, run_key, run, spec, token)
   if record[1] == 'done' and record[3] == fingerprint_of(id) then
     leave_keys(id, keys, 'done')
     -- Whoever meets a lock that nobody holds clears it; a replayed job would else walk past it.
-    if not holder_of('idempotency', keys[2]) then hand_on('idempotency', keys[2]) end
+    for i, kind in ipairs(KINDS) do
+      if keys[i] and not holder_of(kind, keys[i]) then hand_on(kind, keys[i]) end
+    end
     finish(id, 'done', keep_done)
     if record[2] and keep_done > 0 then redis.call('SET', base .. 'result:' .. id, record[2]) end
     table.insert(replayed, id)
