@@ -2,6 +2,7 @@
 import { InvalidOptionError } from '../errors/errors.js';
 import { DEFAULTS } from './defaults.js';
 import {
+  checkText,
   isIntegerIn,
   isRecord,
   type Keys,
@@ -51,11 +52,7 @@ const RUN_KEYS: Keys<IdempotentRunOptions> = { ...IDEMPOTENCY_TIMES_KEYS, finger
 
 /** @throws InvalidOptionError naming `field`. */
 export function checkIdempotencyKey(field: string, key: unknown): asserts key is string {
-  const longest = LIMITS.idempotencyKeyLength;
-  if (typeof key !== 'string' || key.length === 0 || key.length > longest) {
-    throw new InvalidOptionError(field, key, `must be a string of 1 to ${longest} characters`);
-  }
-  if (!key.isWellFormed()) throw new InvalidOptionError(field, key, 'must not contain lone surrogates');
+  checkText(field, key, LIMITS.idempotencyKeyLength);
 }
 
 /** @throws InvalidOptionError naming the first option that cannot work. */

@@ -2,6 +2,7 @@
 import { InvalidOptionError } from '../errors/errors.js';
 import { DEFAULTS } from './defaults.js';
 import {
+  checkText,
   isIntegerIn,
   isRecord,
   type Keys,
@@ -38,11 +39,7 @@ const KEYS: Keys<LockOptions> = { ...TRY_KEYS, waitMs: true, signal: true };
 
 /** @throws InvalidOptionError naming `field` when it cannot name a lock or a fenced value. */
 export function checkLockName(field: string, name: unknown): asserts name is string {
-  const longest = LIMITS.lockNameLength;
-  if (typeof name !== 'string' || name.length === 0 || name.length > longest) {
-    throw new InvalidOptionError(field, name, `must be a string of 1 to ${longest} characters`);
-  }
-  if (!name.isWellFormed()) throw new InvalidOptionError(field, name, 'must not contain lone surrogates');
+  checkText(field, name, LIMITS.lockNameLength);
 }
 
 /** @throws InvalidOptionError naming the first option that cannot work. */

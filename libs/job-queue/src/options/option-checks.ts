@@ -165,3 +165,14 @@ function levenshtein(a: string, b: string): number {
 function at(row: readonly number[], column: number): number {
   return row[column] ?? Infinity;
 }
+
+/**
+ * Accepts a text of 1 to `longest` characters that survives its way through UTF-8.
+ * @throws InvalidOptionError naming `field`.
+ */
+export function checkText(field: string, value: unknown, longest: number): asserts value is string {
+  if (typeof value !== 'string' || value.length === 0 || value.length > longest) {
+    throw new InvalidOptionError(field, value, `must be a string of 1 to ${longest} characters`);
+  }
+  if (!value.isWellFormed()) throw new InvalidOptionError(field, value, 'must not contain lone surrogates');
+}
