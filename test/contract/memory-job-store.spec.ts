@@ -64,17 +64,17 @@ describe('MemoryJobStore', () => {
 
   it('mints tokens from the clock, and past it when many are minted at once', async () => {
     const driver = await create();
-    await driver.store.enqueue(Array.from({ length: 1_000 }, (_, i) => newJob(`${i}`)));
-    const tokens = (await driver.claim(1_000)).map(({ token }) => token);
+    await driver.store.enqueue(Array.from({ length: 250 }, (_, i) => newJob(`${i}`)));
+    const tokens = (await driver.claim(250)).map(({ token }) => token);
     expect(tokens[0]).toBe(1_000_000_000_000_000);
-    expect(tokens.at(-1)).toBe(1_000_000_000_000_999);
+    expect(tokens.at(-1)).toBe(1_000_000_000_000_249);
   });
 
   it('keeps thousands of jobs of one status in order', async () => {
     const driver = await create();
     const delays = Array.from({ length: 3_000 }, (_, i) => ((i * 7_919) % 3_000) + 1);
-    for (let i = 0; i < delays.length; i += 1_000) {
-      const chunk = delays.slice(i, i + 1_000);
+    for (let i = 0; i < delays.length; i += 250) {
+      const chunk = delays.slice(i, i + 250);
       await driver.store.enqueue(chunk.map((delayMs) => newJob(`${delayMs}`, { delayMs })));
     }
     for (let gone = 3; gone <= 3_000; gone += 3) await driver.store.cancel(`${gone}`);

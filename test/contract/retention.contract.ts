@@ -32,6 +32,18 @@ export function describeRetention(factory: ContractFactory): void {
       },
     );
 
+    it('refuses the second of two settlements of a job in one call', async () => {
+      await driver().enqueue('a');
+      const { jobId, token } = await driver().claimOne();
+      const settlement = { jobId, token, outcome: OUTCOMES.done };
+      const { settled } = await driver().exchange({ settlements: [settlement, settlement] });
+      expect(settled).toEqual([
+        { applied: true, status: 'done' },
+        { applied: false, status: undefined, holder: undefined },
+      ]);
+      expect(await driver().lifetime()).toMatchObject({ done: 1, stale_refused: 1 });
+    });
+
     it('deletes a job at once when it is cancelled', async () => {
       await driver().enqueue('a');
       expect(await driver().store.cancel('a')).toEqual({ kind: 'moved', from: 'queued' });

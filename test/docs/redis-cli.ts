@@ -42,13 +42,13 @@ function show(reply: unknown, raw: boolean): string {
   }
   if (typeof reply === 'number') return raw ? String(reply) : `(integer) ${reply}`;
   if (typeof reply !== 'string') return raw ? '' : '(nil)';
-  return raw ? reply : `"${reply.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  return raw ? reply : `"${reply.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
 }
 
 /** Hides what differs from run to run: times, tokens, the numbers of calls, worker ids. */
 export function mask(text: string): string {
   return text
-    .replace(/\b\d{16}:\d+:\d+\b/g, '<token>:<lane>:<call>')
+    .replace(/"\d:\d+"/g, '"<lane>:<call>"')
     .replace(/\b\d{16}\b/g, '<token>')
     .replace(/\b\d{13}\b/g, '<time>')
     .replace(/[\w.-]+-\d+-[0-9a-f]{8}\b/g, '<worker>');

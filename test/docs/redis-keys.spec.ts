@@ -198,6 +198,9 @@ async function bringKeysIntoEveryState(driver: StoreDriver, look: () => Promise<
   };
   await driver.enqueueWith(keys, 'owner');
   const owner = await driver.claimOne();
+  await driver.enqueueWith({ resource: 'r' }, 'waits');
+  await driver.claim();
+  await driver.store.reap(LONG_MS, 10);
   await driver.enqueueWith(keys, 'follow-up', 'newest');
   await driver.enqueueWith({ resource: 'r' }, 'on-resource');
   await driver.enqueueWith({ resource: 'other', idempotency: keys.idempotency }, 'on-operation');

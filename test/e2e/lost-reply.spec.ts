@@ -62,7 +62,7 @@ describe('a reply that is lost', () => {
   const settles =
     (jobId: string) =>
     (request: string): boolean =>
-      request.includes(jobId) && request.includes('\r\ndone\r\n');
+      request.includes(jobId) && request.includes('\r\ndone - ');
 
   it('of a claim: the job is not orphaned', async () => {
     const lost = proxy.loseReply((reply) => reply.includes('claimed-unheard'));

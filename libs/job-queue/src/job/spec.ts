@@ -63,9 +63,12 @@ function parseObject(jobId: string, text: string): Partial<Record<string, unknow
   } catch (error) {
     throw new UnreadableSpecError(jobId, error instanceof Error ? error.message : 'it is not JSON');
   }
-  if (typeof value !== 'object' || value === null)
-    throw new UnreadableSpecError(jobId, 'it is not a JSON object');
-  return { ...value };
+  if (!isRecord(value)) throw new UnreadableSpecError(jobId, 'it is not a JSON object');
+  return value;
+}
+
+function isRecord(value: unknown): value is Partial<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 function optionalText(value: unknown): string | undefined {

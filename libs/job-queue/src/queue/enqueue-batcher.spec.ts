@@ -34,10 +34,10 @@ const jobs = (count: number, payload = '1'): NewJob[] =>
   }));
 
 describe('EnqueueBatcher', () => {
-  it('stores at most 1,000 jobs at once', async () => {
+  it('stores at most 250 jobs at once', async () => {
     const store = new NotingStore();
-    expect(await new EnqueueBatcher(store).addMany(jobs(2_500))).toHaveLength(2_500);
-    expect(store.calls).toEqual([1_000, 1_000, 500]);
+    expect(await new EnqueueBatcher(store).addMany(jobs(625))).toHaveLength(625);
+    expect(store.calls).toEqual([250, 250, 125]);
   });
 
   it('stores at most 1 MB at once, counted in bytes', async () => {
@@ -56,13 +56,13 @@ describe('EnqueueBatcher', () => {
   it('answers for each job of a chunk that was not stored, and goes on with the next', async () => {
     const store = new NotingStore();
     store.refusal = new EnqueueRefusedError('job-0', 'Redis is full');
-    const results = await new EnqueueBatcher(store).addMany(jobs(1_001));
-    expect(results[999]).toEqual({
+    const results = await new EnqueueBatcher(store).addMany(jobs(251));
+    expect(results[249]).toEqual({
       ok: false,
-      jobId: 'job-999',
-      error: expect.objectContaining({ code: 'ENQUEUE_REFUSED', jobId: 'job-999' }),
+      jobId: 'job-249',
+      error: expect.objectContaining({ code: 'ENQUEUE_REFUSED', jobId: 'job-249' }),
     });
-    expect(results[1_000]).toMatchObject({ ok: true, jobId: 'job-1000' });
+    expect(results[250]).toMatchObject({ ok: true, jobId: 'job-250' });
   });
 
   it('joins what is added in one turn, and gives each caller its own answer or error', async () => {

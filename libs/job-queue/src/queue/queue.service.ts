@@ -57,7 +57,7 @@ export class Queue {
   }
 
   /**
-   * Stores many jobs in chunks of at most 1,000 jobs and 1 MB. Each chunk is stored whole or not at all;
+   * Stores many jobs in chunks of at most 250 jobs and 1 MB. Each chunk is stored whole or not at all;
    * the answers say per job what happened, in the order given.
    * @throws InvalidOptionError, PayloadValidationError, PayloadTooLargeError naming `jobs[i]`: nothing was stored
    */

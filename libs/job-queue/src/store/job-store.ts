@@ -41,6 +41,11 @@ export interface LaneCall {
   readonly lane: number;
   readonly number: number;
   readonly settlements: readonly Settlement[];
+  /**
+   * Earlier claims, as `<lane>:<number>`, of which the worker holds no job once these settlements are applied: the
+   * store may forget who claimed what. Only heard together with settlements.
+   */
+  readonly endedClaims?: readonly string[];
   /** How many jobs to claim at most; 0 claims nothing. */
   readonly claimMax: number;
   /** Lease of each claimed job, ms from now. */
@@ -214,7 +219,7 @@ export interface WakeListener {
 export interface JobStore {
   /**
    * Answers per job, in their order. When it rejects with EnqueueRefusedError nothing was stored. At most
-   * 1,000 jobs. Jobs that a dedup or idempotency key refuses are answered as such; the others are stored.
+   * 250 jobs. Jobs that a dedup or idempotency key refuses are answered as such; the others are stored.
    * @throws EnqueueRefusedError certainly nothing was stored.
    * @throws EnqueueUnknownError the reply was lost.
    */

@@ -4,6 +4,7 @@ import type { AttemptRef } from '../events/job-events.js';
 import type { Backoff } from '../job/backoff.js';
 import type { FencingToken } from '../job/job.js';
 import type { ClaimedJob } from '../store/job-store.js';
+import type { OpenClaim } from './open-claims.js';
 
 export type AbortReason = FencelineError;
 
@@ -18,8 +19,8 @@ export class Attempt {
   readonly jobId: string;
   readonly token: FencingToken;
   readonly number: number;
-  /** performance.now() of the claim. */
-  readonly startedAt: number;
+  /** performance.now(); until it starts, of its claim. */
+  startedAt: number;
   /** Known once the spec is read. */
   jobType: string | undefined;
   resourceKey: string | undefined;
@@ -44,16 +45,16 @@ export class Attempt {
 
   constructor(
     readonly claimed: ClaimedJob,
+    readonly claim: OpenClaim,
     private readonly queue: { readonly name: string } & FailureRules,
     private readonly workerId: string,
-    startedAt: number,
     leaseDeadline: number,
   ) {
     this.jobId = claimed.jobId;
     this.token = claimed.token;
     this.number = claimed.attempt;
     this.rules = queue;
-    this.startedAt = startedAt;
+    this.startedAt = claim.sentAt;
     this.leaseDeadline = leaseDeadline;
   }
 

@@ -7,13 +7,14 @@ import { nextDelayMs } from '../job/backoff.js';
 import { INTERNAL } from '../options/defaults.js';
 import type { ResolvedQueueOptions } from '../options/resolve-options.js';
 import type { ClaimedJob, JobStore, LaneCall, LaneReply, WakeListener } from '../store/job-store.js';
-import { Settler, type EndedAttempt } from './settler.js';
+import type { ClaimAhead } from './claim-ahead.js';
+import type { OpenClaim } from './open-claims.js';
+import type { EndedAttempt, SettleBatch, Settler } from './settler.js';
 
 export interface ClaimLoopHooks {
-  /** Slots without a job. */
-  readonly freeSlots: () => number;
-  /** `sentAt`: performance.now() before the request that granted the leases was sent. */
-  readonly onClaimed: (jobs: readonly ClaimedJob[], sentAt: number, storeNow: number) => void;
+  /** Jobs that the worker holds and that have not ended, those without a slot included. */
+  readonly heldJobs: () => number;
+  readonly onClaimed: (jobs: readonly ClaimedJob[], claim: OpenClaim) => void;
   /** The store has answered for these; their leases are over. */
   readonly onSettled: (batch: readonly EndedAttempt[]) => void;
 }
@@ -29,7 +30,6 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class ClaimLoop {
   private readonly lanes: Lane[];
-  private readonly perCall: number;
   private listener: WakeListener | undefined;
   private listening = false;
   private dueTimer: NodeJS.Timeout | undefined;
@@ -53,6 +53,7 @@ export class ClaimLoop {
     private readonly workerId: string,
     private readonly events: JobEvents,
     private readonly settler: Settler,
+    private readonly ahead: ClaimAhead,
     private readonly hooks: ClaimLoopHooks,
   ) {
     this.lanes = Array.from({ length: INTERNAL.lanes }, (_, index) => ({
@@ -60,8 +61,11 @@ export class ClaimLoop {
       lastNumber: 0,
       busy: false,
     }));
-    // Half of the slots per call, or one lane would take all and leave the other without work.
-    this.perCall = Math.min(Math.ceil(queue.concurrency / INTERNAL.lanes), INTERNAL.claimMax);
+  }
+
+  /** Jobs that the worker wants to hold: its slots, and what it claims ahead. */
+  private get capacity(): number {
+    return this.queue.concurrency + this.ahead.allowance;
   }
 
   /** Age in ms of the last turn; 0 while every slot is busy, since there is nothing to turn for. */
@@ -114,43 +118,66 @@ export class ClaimLoop {
   }
 
   private pump(): void {
+    const { capacity } = this;
+    // Half of it per call, or one lane would take all and leave the other without work.
+    const perCall = Math.min(Math.ceil(capacity / INTERNAL.lanes), INTERNAL.callMax);
     for (const lane of this.lanes) {
       if (lane.busy || this.gaveUp.signal.aborted) continue;
-      const batch = this.settler.take(this.perCall);
-      const room = this.claiming ? Math.min(this.perCall, this.hooks.freeSlots() - this.claimsInFlight) : 0;
+      const batch = this.settler.take(INTERNAL.callMax);
+      const room = this.claiming
+        ? Math.min(perCall, capacity - this.hooks.heldJobs() - this.claimsInFlight)
+        : 0;
       // A claim rides along with a settlement for nothing; on its own it needs a reason.
-      const wanted = batch.length > 0 || !this.drained || this.mayHaveWork;
+      const wanted = batch.ended.length > 0 || !this.drained || this.mayHaveWork;
       const claimMax = wanted ? Math.max(0, room) : 0;
-      if (batch.length === 0 && claimMax === 0) continue;
+      if (batch.ended.length === 0 && claimMax === 0) continue;
       if (claimMax > 0) this.mayHaveWork = false;
       void this.turn(lane, batch, claimMax);
     }
     this.listen();
     const isIdle = this.settler.size === 0 && this.lanes.every(({ busy }) => !busy);
-    this.wasFull = isIdle && this.hooks.freeSlots() <= 0;
+    this.wasFull = isIdle && !this.hasRoom();
     if (isIdle) this.onIdle?.();
   }
 
-  private async turn(lane: Lane, batch: EndedAttempt[], claimMax: number): Promise<void> {
+  /** Whether a job that is claimed now would find a slot at once. */
+  private hasRoom(): boolean {
+    return this.hooks.heldJobs() < this.queue.concurrency;
+  }
+
+  private async turn(lane: Lane, batch: SettleBatch, claimMax: number): Promise<void> {
     lane.busy = true;
     this.claimsInFlight += claimMax;
-    const { workerId, queue } = this;
+    const number = ++lane.lastNumber;
+    const { settlements, endedClaims } = batch;
+    const { leaseMs } = this.queue;
+    const { workerId } = this;
     const answer = await this.callUntilAnswered({
       workerId,
       lane: lane.index,
-      number: ++lane.lastNumber,
-      settlements: Settler.toSettlements(batch),
+      number,
+      settlements,
+      endedClaims,
       claimMax,
-      leaseMs: queue.leaseMs,
+      leaseMs,
     });
     lane.busy = false;
     this.claimsInFlight -= claimMax;
     if (answer) {
       const { reply, sentAt } = answer;
       this.lastTurnAt = performance.now();
-      this.hooks.onSettled(batch);
+      this.ahead.noteCall(this.lastTurnAt - sentAt);
+      this.hooks.onSettled(batch.ended);
       this.settler.announce(batch, reply.settled);
-      if (reply.now !== undefined) this.hooks.onClaimed(reply.claimed, sentAt, reply.now);
+      if (reply.now !== undefined) {
+        const { claimed, now: storeNow } = reply;
+        this.hooks.onClaimed(claimed, {
+          name: `${lane.index}:${number}`,
+          sentAt,
+          storeNow,
+          jobsLeft: claimed.length,
+        });
+      }
       if (claimMax > 0) {
         this.noteSupply(reply);
         this.announceKeyed(reply);
@@ -222,8 +249,8 @@ export class ClaimLoop {
 
   /** Sleeps on the wake list while there is room for work and none to be had. */
   private listen(): void {
-    const hasRoom = this.drained && this.hooks.freeSlots() > 0;
-    if (this.listening || !this.claiming || !hasRoom || !this.listener) return;
+    const needsWork = this.drained && this.hasRoom();
+    if (this.listening || !this.claiming || !needsWork || !this.listener) return;
     void this.sleepUntilWoken(this.listener);
   }
 
@@ -231,7 +258,7 @@ export class ClaimLoop {
     this.listening = true;
     const heard = await listener.wait(INTERNAL.idlePollMs);
     this.listening = false;
-    const canUse = this.claiming && this.hooks.freeSlots() > 0;
+    const canUse = this.claiming && this.hasRoom();
     if (heard === 'woken' && !canUse) this.passWakeOn();
     else if (this.claiming) this.lookAgain();
   }

@@ -30,22 +30,15 @@ export interface AttemptResult {
   readonly error?: unknown;
 }
 
-/**
- * Runs the handler and says how it ended. Never rejects.
- * @param storeNow the store's time of the claim, ms
- */
-export async function runAttempt(
-  attempt: Attempt,
-  environment: AttemptEnvironment,
-  storeNow: number,
-): Promise<AttemptResult> {
+/** Runs the handler and says how it ended. Never rejects. */
+export async function runAttempt(attempt: Attempt, environment: AttemptEnvironment): Promise<AttemptResult> {
   try {
     const { jobId } = attempt;
     const spec = readAnnounced(attempt, environment);
     const handler = environment.findHandler(spec.type);
     const rules = (attempt.rules = failureRules(spec.maxAttempts, handler, environment.queue));
     // First: without the handler nobody here knows its limit, and the attempt is not counted anyway.
-    if (!handler) return refuseUnknownType(attempt, spec.type, storeNow);
+    if (!handler) return refuseUnknownType(attempt, spec.type);
     if (attempt.number > rules.maxAttempts) throw new AttemptsExhaustedError(jobId, rules.maxAttempts);
 
     const payload = handler.payload
@@ -92,11 +85,12 @@ function failureRules(
 }
 
 /** During a rolling deploy the next worker may know the type; after an hour nobody will. */
-function refuseUnknownType(attempt: Attempt, type: string, storeNow: number): AttemptResult {
-  const { firstRefusedAt } = attempt.claimed;
+function refuseUnknownType(attempt: Attempt, type: string): AttemptResult {
+  const { claim, claimed } = attempt;
+  const { firstRefusedAt } = claimed;
   const error = new UnknownJobTypeError(type);
   const isHopeless =
-    firstRefusedAt !== undefined && storeNow - firstRefusedAt >= INTERNAL.unknownTypePatienceMs;
+    firstRefusedAt !== undefined && claim.storeNow - firstRefusedAt >= INTERNAL.unknownTypePatienceMs;
   if (isHopeless) throw error;
   const delayMs = INTERNAL.unknownTypeDelayMs;
   return { outcome: { kind: 'snooze', delayMs, error: serializeError(error) }, error };

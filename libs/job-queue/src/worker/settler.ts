@@ -3,6 +3,7 @@ import type { JobEvents } from '../events/job-events.js';
 import type { Outcome } from '../job/outcome.js';
 import type { Settlement, SettleReply } from '../store/job-store.js';
 import type { Attempt } from './attempt.js';
+import { OpenClaims } from './open-claims.js';
 
 export interface EndedAttempt {
   readonly attempt: Attempt;
@@ -12,8 +13,16 @@ export interface EndedAttempt {
   readonly durationMs: number;
 }
 
+/** What one call takes to the store. */
+export interface SettleBatch {
+  readonly ended: readonly EndedAttempt[];
+  readonly settlements: readonly Settlement[];
+  readonly endedClaims: readonly string[];
+}
+
 export class Settler {
   private waiting: EndedAttempt[] = [];
+  private readonly claims = new OpenClaims();
 
   constructor(private readonly events: JobEvents) {}
 
@@ -25,25 +34,28 @@ export class Settler {
     this.waiting.push(ended);
   }
 
-  /** The oldest outcomes, at most `max`, for one call. The call carries them until it is answered. */
-  take(max: number): EndedAttempt[] {
-    if (this.waiting.length <= max) {
-      const all = this.waiting;
-      this.waiting = [];
-      return all;
-    }
-    return this.waiting.splice(0, max);
+  /** For an attempt whose lease was lost: there is nothing to settle. */
+  drop(attempt: Attempt): void {
+    this.claims.jobEnded(attempt.claim);
   }
 
-  static toSettlements(batch: readonly EndedAttempt[]): Settlement[] {
-    return batch.map(({ attempt, outcome }) => ({ jobId: attempt.jobId, token: attempt.token, outcome }));
+  /** The oldest outcomes, at most `max`, for one call. The call carries them until it is answered. */
+  take(max: number): SettleBatch {
+    const ended = this.waiting.length <= max ? this.waiting : this.waiting.splice(0, max);
+    if (ended === this.waiting) this.waiting = [];
+    const settlements: Settlement[] = [];
+    for (const { attempt, outcome } of ended) {
+      this.claims.jobEnded(attempt.claim);
+      settlements.push({ jobId: attempt.jobId, token: attempt.token, outcome });
+    }
+    return { ended, settlements, endedClaims: ended.length > 0 ? this.claims.takeEnded() : [] };
   }
 
   /** Announces what became of the batch. */
-  announce(batch: readonly EndedAttempt[], replies: readonly SettleReply[]): void {
-    for (const [i, ended] of batch.entries()) {
+  announce({ ended }: SettleBatch, replies: readonly SettleReply[]): void {
+    for (const [i, attempt] of ended.entries()) {
       const reply = replies[i];
-      if (reply) this.announceOne(ended, reply);
+      if (reply) this.announceOne(attempt, reply);
     }
   }
 

@@ -9,10 +9,12 @@ import { INTERNAL } from '../options/defaults.js';
 import type { ResolvedQueueOptions } from '../options/resolve-options.js';
 import type { ClaimedJob, JobStore } from '../store/job-store.js';
 import { Attempt } from './attempt.js';
+import { ClaimAhead } from './claim-ahead.js';
 import { ClaimLoop } from './claim-loop.js';
 import { classifyFailure } from './classify.js';
 import type { RegisteredHandler } from './handler-registry.js';
 import { LeaseKeeper } from './lease-keeper.js';
+import type { OpenClaim } from './open-claims.js';
 import { runAttempt, type AttemptEnvironment } from './run-attempt.js';
 import { Settler } from './settler.js';
 
@@ -27,6 +29,10 @@ export interface WorkerDependencies {
 export class Worker {
   readonly workerId = newWorkerId();
   private readonly running = new Set<Attempt>();
+  /** Claimed ahead: these wait for a slot, the first one first. */
+  private readonly waiting = new Set<Attempt>();
+  private readonly ahead: ClaimAhead;
+  private aheadTimer: NodeJS.Timeout | undefined;
   private readonly settler: Settler;
   private readonly keeper: LeaseKeeper;
   private readonly loop: ClaimLoop;
@@ -43,9 +49,10 @@ export class Worker {
     this.keeper = new LeaseKeeper(store, queue, info, events, {
       onRunaway: (attempt) => this.onRunaway(attempt),
     });
-    this.loop = new ClaimLoop(store, queue, workerId, events, this.settler, {
-      freeSlots: () => queue.concurrency - this.running.size,
-      onClaimed: (jobs, sentAt, storeNow) => this.startAttempts(jobs, sentAt, storeNow),
+    this.ahead = new ClaimAhead(queue.concurrency);
+    this.loop = new ClaimLoop(store, queue, workerId, events, this.settler, this.ahead, {
+      heldJobs: () => this.running.size + this.waiting.size,
+      onClaimed: (jobs, claim) => this.takeOn(jobs, claim),
       onSettled: (batch) => batch.forEach(({ attempt }) => this.keeper.letGo(attempt)),
     });
     const watchTimeout = (attempt: Attempt, timeoutMs: number): void =>
@@ -98,39 +105,68 @@ export class Worker {
     }
   }
 
-  private startAttempts(jobs: readonly ClaimedJob[], sentAt: number, storeNow: number): void {
+  private takeOn(jobs: readonly ClaimedJob[], claim: OpenClaim): void {
     if (jobs.length === 0) return;
     const { queue } = this.dependencies;
-    const now = performance.now();
-    const leaseDeadline = this.keeper.deadlineFrom(sentAt);
+    const leaseDeadline = this.keeper.deadlineFrom(claim.sentAt);
     for (const job of jobs) {
-      const attempt = new Attempt(job, queue, this.workerId, now, leaseDeadline);
+      const attempt = new Attempt(job, claim, queue, this.workerId, leaseDeadline);
       this.keeper.hold(attempt);
-      this.running.add(attempt);
-      if (this.stopping) {
-        this.end(attempt, { kind: 'release' }, undefined);
-        continue;
-      }
+      this.waiting.add(attempt);
+    }
+    this.fillSlots(performance.now());
+    if (this.waiting.size > 0)
+      this.aheadTimer ??= setTimeout(() => this.giveBack(), INTERNAL.claimAheadWaitMs);
+  }
+
+  private fillSlots(now: number): void {
+    const { concurrency } = this.dependencies.queue;
+    for (const attempt of this.waiting) {
+      if (this.running.size >= concurrency && !this.stopping) break;
+      this.waiting.delete(attempt);
       // A reply that came too late: someone else may have the job by now.
       this.keeper.noticeExpiry(attempt, now);
-      if (attempt.abortReason) this.end(attempt, undefined, attempt.abortReason);
-      else void this.run(attempt, storeNow);
+      if (attempt.abortReason || this.stopping) this.endUnstarted(attempt);
+      else void this.run(attempt);
     }
   }
 
-  private async run(attempt: Attempt, storeNow: number): Promise<void> {
-    const { outcome, error } = await runAttempt(attempt, this.environment, storeNow);
+  /** Handlers are not as fast as they were: what waits here for a slot may find one elsewhere. */
+  private giveBack(): void {
+    clearTimeout(this.aheadTimer);
+    this.aheadTimer = undefined;
+    if (this.waiting.size === 0) return;
+    this.ahead.startOver();
+    for (const attempt of this.waiting) this.endUnstarted(attempt);
+  }
+
+  private endUnstarted(attempt: Attempt): void {
+    this.waiting.delete(attempt);
+    this.end(attempt, attempt.isLost ? undefined : { kind: 'release' }, attempt.abortReason);
+  }
+
+  private async run(attempt: Attempt): Promise<void> {
+    attempt.startedAt = performance.now();
+    this.running.add(attempt);
+    const { outcome, error } = await runAttempt(attempt, this.environment);
     if (attempt.hasEnded) return; // a runaway that came back; it was settled without this
-    this.keeper.noticeExpiry(attempt, performance.now());
+    const now = performance.now();
+    this.ahead.noteRun(now - attempt.startedAt);
+    this.keeper.noticeExpiry(attempt, now);
     this.end(attempt, outcome, error);
+    if (this.waiting.size > 0) this.fillSlots(now);
   }
 
   /** `outcome` undefined: the lease is lost and there is nothing to settle. */
   private end(attempt: Attempt, outcome: Outcome | undefined, error: unknown): void {
     attempt.hasEnded = true;
     const durationMs = Math.round(performance.now() - attempt.startedAt);
-    if (outcome) this.settler.add({ attempt, outcome, error, durationMs });
-    else this.keeper.letGo(attempt);
+    if (outcome) {
+      this.settler.add({ attempt, outcome, error, durationMs });
+    } else {
+      this.keeper.letGo(attempt);
+      this.settler.drop(attempt);
+    }
     this.running.delete(attempt);
     this.loop.schedulePump();
     if (this.running.size === 0) this.onDrained?.();
@@ -138,6 +174,7 @@ export class Worker {
 
   /** Its slot is given to others and the attempt settled, although its handler still runs somewhere. */
   private onRunaway(attempt: Attempt): void {
+    if (this.waiting.has(attempt)) return this.endUnstarted(attempt);
     const { events, store, queue } = this.dependencies;
     events.emit('runaway', { ...attempt.ref(), graceMs: queue.abortGraceMs });
     store.count('runaways', 1).catch(() => {});
@@ -151,6 +188,7 @@ export class Worker {
     const lastCallsMs = shutdownTimeoutMs * INTERNAL.shutdownLastCallsRatio;
     const graceMs = Math.min(queue.abortGraceMs, shutdownTimeoutMs * INTERNAL.shutdownGraceRatio);
     const giveUp = setTimeout(() => this.loop.giveUp(), shutdownTimeoutMs);
+    this.giveBack();
     await this.loop.stopClaiming();
     await this.untilDrained(endsAt - lastCallsMs - graceMs);
     for (const attempt of this.running) {

@@ -140,9 +140,10 @@ export class MemoryQueueState implements WaitingRoom {
     const isKept = this.retention[status].count > 0;
     this.leaveKeys(job, status === 'dead' && isKept);
     job.updatedAt = now;
-    this.toTimed(job, status, now);
     this.count(status);
-    if (!isKept) this.drop(job);
+    if (isKept) return this.toTimed(job, status, now);
+    this.drop(job);
+    job.status = status;
   }
 
   /** Deletes a job that has not ended. */

@@ -5,10 +5,19 @@ import { optionalStatus, strings } from './worker-scripts.js';
 
 /** Jobs without keys: the hot path. Only the duplicates are answered by the script. */
 export async function enqueuePlain(runner: ScriptRunner, jobs: readonly NewJob[]): Promise<EnqueueReply[]> {
-  const args: string[] = [];
+  const args: (string | number)[] = [];
   const replies: EnqueueReply[] = [];
+  let placement = '';
+  let sizeAt = 0;
   for (const { id, callerChosenId, priority, delayMs, spec } of jobs) {
-    args.push(id, `${callerChosenId ? 1 : 0} ${priority} ${delayMs}`, spec.slice(1));
+    const own = `${callerChosenId ? 1 : 0} ${priority} ${delayMs}`;
+    if (own !== placement) {
+      placement = own;
+      args.push(placement, 0);
+      sizeAt = args.length - 1;
+    }
+    args[sizeAt] = Number(args[sizeAt]) + 1;
+    args.push(id, spec.slice(1));
     replies.push({ jobId: id, status: delayMs > 0 ? 'scheduled' : 'queued', duplicate: false });
   }
   const duplicates = strings(await runner.run('enqueue', args));

@@ -31,7 +31,7 @@ export const NOTHING_CLAIMED: Claim = {
 };
 
 const CLAIM_HEADER = 5;
-const CLAIM_STRIDE = 5;
+const CLAIM_STRIDE = 4;
 
 export async function claim(runner: ScriptRunner, call: LaneCall, retention: QueueRetention): Promise<Claim> {
   const { workerId, lane, number, claimMax, leaseMs } = call;
@@ -49,12 +49,14 @@ function toClaim(scriptReply: unknown): Claim {
   const reply = strings(scriptReply);
   const claimed: ClaimedJob[] = [];
   for (let i = CLAIM_HEADER; i < reply.length; i += CLAIM_STRIDE) {
+    const attempt = reply[i + 2] ?? '';
+    const refused = attempt.indexOf(' ');
     claimed.push({
       jobId: reply[i] ?? '',
       token: Number(reply[i + 1]),
-      attempt: Number(reply[i + 2]),
-      firstRefusedAt: optionalNumber(reply[i + 3]),
-      spec: reply[i + 4] ?? '',
+      attempt: Number(refused < 0 ? attempt : attempt.slice(0, refused)),
+      firstRefusedAt: refused < 0 ? undefined : Number(attempt.slice(refused)),
+      spec: reply[i + 3] ?? '',
     });
   }
   const nextDueInMs = Number(reply[2]);
@@ -75,12 +77,13 @@ export async function settle(
   call: LaneCall,
   retention: QueueRetention,
 ): Promise<SettleReply[]> {
-  const { workerId, lane, number, settlements } = call;
+  const { workerId, lane, number, settlements, endedClaims = [] } = call;
   const { done, dead, cancelled } = retention;
   const args: (string | number)[] = [workerId, lane, number, done.count, dead.count, cancelled.count];
+  args.push(endedClaims.join(' '));
   const settled: SettleReply[] = [];
   for (const { jobId, token, outcome } of settlements) {
-    args.push(jobId, token, outcome.kind, detailOf(outcome), bodyOf(outcome));
+    args.push(jobId, token, outcomeText(outcome));
     settled.push({ applied: true, status: STATUS_AFTER[outcome.kind] });
   }
   const exceptions = strings(await numbered(call, runner.run('settle', args)));
@@ -106,14 +109,19 @@ const STATUS_AFTER: Readonly<Record<Outcome['kind'], JobStatus>> = {
   snooze: 'scheduled',
 };
 
-function detailOf(outcome: Outcome): string | number {
-  if (outcome.kind === 'retry' || outcome.kind === 'snooze') return outcome.delayMs;
-  return outcome.kind === 'dead' ? outcome.reason : '';
-}
-
-function bodyOf(outcome: Outcome): string {
-  if (outcome.kind === 'done') return outcome.result ?? '';
-  return 'error' in outcome ? outcome.error : '';
+/** As settle.lua reads it; nothing for what nearly every job ends with. */
+function outcomeText(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'done':
+      return outcome.result === undefined ? '' : `done - ${outcome.result}`;
+    case 'retry':
+    case 'snooze':
+      return `${outcome.kind} ${outcome.delayMs} ${outcome.error}`;
+    case 'dead':
+      return `dead ${outcome.reason} ${outcome.error}`;
+    default:
+      return `${outcome.kind} - `;
+  }
 }
 
 export async function renew(
@@ -137,6 +145,7 @@ export async function renew(
   }
 }
 
+const REAP_HEADER = 2;
 const REAP_STRIDE = 5;
 
 export async function reap(
@@ -146,13 +155,10 @@ export async function reap(
   retention: QueueRetention,
 ): Promise<ReapReply> {
   const args = [silenceMs, limit, INTERNAL.forgetWorkerMs, retention.cancelled.count];
-  const [scriptReply] = await Promise.all([
-    runner.run('reap', args),
-    runner.run('free-waiters', [INTERNAL.blockedLookedAt]),
-  ]);
-  const reply = strings(scriptReply);
+  const reply = strings(await runner.run('reap', args));
+  if (reply[1] === '1') await runner.run('free-waiters', [INTERNAL.blockedLookedAt]);
   const reaped: ReapedLease[] = [];
-  for (let i = 1; i < reply.length; i += REAP_STRIDE) {
+  for (let i = REAP_HEADER; i < reply.length; i += REAP_STRIDE) {
     reaped.push({
       jobId: reply[i] ?? '',
       attempt: Number(reply[i + 1]),

@@ -11,6 +11,7 @@ local status = status_of(id, redis.call('HGET', run_key, 'status'))
 if not status then return { 'not_found' } end
 if status == 'processing' then
   redis.call('HSETNX', run_key, 'cancel_requested_at', int(now))
+  redis.call('HSET', run_key, 'attached', '1')
   return { 'requested' }
 elseif status == 'queued' then
   leave_entry(id)

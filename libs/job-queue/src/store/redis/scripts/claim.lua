@@ -6,7 +6,8 @@
 -- ARGV    worker id, lane, number of the call, most jobs to claim, lease in ms, how many done jobs are kept
 -- Returns { now, '1' if ready jobs are left else '0', ms until the next due job or -1,
 --           { ids of blocked jobs }, { ids of replayed jobs },
---           then per job: id, fencing token, attempt, first_refused_at or '', spec or '' }
+--           then per job: id, fencing token, attempt (and first_refused_at behind a space, if any), spec or '' }
+--         The tokens of one claim are consecutive.
 -- Errors  REPEATED when the number was used already: claim-again.lua answers what was claimed then.
 --         SUPERSEDED when a later number was used.
 
@@ -14,7 +15,6 @@ local worker, lane, number, max = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(
 local lease_ms, keep_done = tonumber(ARGV[5]), tonumber(ARGV[6])
 local worker_key = base .. 'worker:' .. worker
 local deadline = int(now + lease_ms)
-local call_tag = ':' .. lane .. ':' .. int(number)
 local blocked, replayed = {}, {}
 local reply = { int(now), '0', -1, blocked, replayed }
 
@@ -30,7 +30,8 @@ local next_due = next_scheduled and next_retry and math.min(next_scheduled, next
 local gone_key = base .. 'gone'
 local any_gone = redis.call('EXISTS', gone_key) == 1
 local fence = math.max(tonumber(redis.call('GET', base .. 'fence')) or 0, now_us - 1)
-local leases, held, examined = {}, {}, 0
+local LONG_MEMBER = string.rep('-', 65)
+local leases, taken, started, examined = {}, {}, {}, 0
 local queued = queued_keys()
 local pop = { 'LMPOP', 10, unpack(queued) }
 pop[13], pop[14] = 'LEFT', 'COUNT'
@@ -55,19 +56,21 @@ local function drop_entry(id)
   if redis.call('HINCRBY', gone_key, '{total}', -1) <= 0 then redis.call('UNLINK', gone_key) end
 end
 
-local function start(id, run_key, run, spec, token)
-  local attempt = int((tonumber(run[2]) or 0) + 1)
+-- A token is minted for a job that starts, and for no other, so that those of one claim are consecutive.
+local function start(id, run_key, spec, attempt, first_refused_at)
+  fence = fence + 1
+  local token = int(fence)
   redis.call('HSET', run_key, 'status', 'processing', 'attempt', attempt, 'fencing_token', token,
     'worker_id', worker, 'started_at', reply[1])
-  local n, m = #leases, #reply
-  leases[n + 1], leases[n + 2] = deadline, id
-  held[n + 1], held[n + 2] = id, token .. call_tag
-  reply[m + 1], reply[m + 2], reply[m + 3] = id, token, attempt
-  reply[m + 4], reply[m + 5] = run[3] or '', spec or ''
+  local n, m = #taken, #reply
+  taken[n + 1], started[id] = id, true
+  leases[2 * n + 1], leases[2 * n + 2] = deadline, id
+  reply[m + 1], reply[m + 2], reply[m + 4] = id, token, spec or ''
+  reply[m + 3] = first_refused_at and attempt .. ' ' .. first_refused_at or attempt
 end
 
--- What a job with keys may do now: run, wait, or end with the result of its operation.
-local function start_keyed(id, run_key, run, spec, token)
+-- What a job with keys may do now: run, wait, or end with the result of its operation. True: run.
+local function may_start(id)
   local keys = keys_of(id)
   local record = keys[2] and redis.call('HMGET', base .. 'idempotency:' .. keys[2], 'state', 'result', 'fingerprint') or {}
   if record[1] == 'done' and record[3] == fingerprint_of(id) then
@@ -79,10 +82,21 @@ local function start_keyed(id, run_key, run, spec, token)
     finish(id, 'done', keep_done)
     if record[2] and keep_done > 0 then redis.call('SET', base .. 'result:' .. id, record[2]) end
     table.insert(replayed, id)
-  elseif take_keys(id, token, keys) then
-    start(id, run_key, run, spec, token)
-  else
-    table.insert(blocked, id)
+    return false
+  end
+  if take_keys(id, int(fence + 1), keys) then return true end
+  table.insert(blocked, id)
+  return false
+end
+
+-- An entry whose job has a run: it was claimed before, or it has keys or a priority of its own.
+local function meet(ids, i, run_key, spec)
+  local id = ids[i]
+  local run = redis.call('HMGET', run_key, 'status', 'attempt', 'first_refused_at', 'attached')
+  if not counts_as_queued(ids, i, run[1], spec) then
+    drop_entry(id)
+  elseif not run[4] or may_start(id) then
+    start(id, run_key, spec, int((tonumber(run[2]) or 0) + 1), run[3])
   end
 end
 
@@ -95,23 +109,21 @@ local function let_in()
 end
 
 held_back = {}
-while #leases < 2 * max and examined < max + 1000 do
-  pop[15] = max - #leases / 2
+while #taken < max and examined < max + 1000 do
+  pop[15] = max - #taken
   local popped = redis.call(unpack(pop))
   if not popped and let_in() then popped = redis.call(unpack(pop)) end
   if not popped then break end
-  local ids, spec_keys = popped[2], {}
-  for i, id in ipairs(ids) do spec_keys[i] = base .. 'job:' .. id end
+  local ids, spec_keys, run_keys = popped[2], {}, {}
+  for i, id in ipairs(ids) do spec_keys[i], run_keys[i] = base .. 'job:' .. id, base .. 'run:' .. id end
   local specs = redis.call('MGET', unpack(spec_keys))
+  -- Nearly always none has a run: one call instead of one for each (saves a job 0.8 µs of Redis's time).
+  local all_new = not any_gone and redis.call('EXISTS', unpack(run_keys)) == 0
   for i, id in ipairs(ids) do
-    local run_key = base .. 'run:' .. id
-    local run = redis.call('HMGET', run_key, 'status', 'attempt', 'first_refused_at', 'resource_key', 'idempotency_key')
-    if counts_as_queued(ids, i, run[1], specs[i]) then
-      fence = fence + 1
-      local begin = (run[4] or run[5]) and start_keyed or start
-      begin(id, run_key, run, specs[i], int(fence))
+    if all_new and specs[i] and not started[id] then
+      start(id, run_keys[i], specs[i], '1')
     else
-      drop_entry(id)
+      meet(ids, i, run_keys[i], specs[i])
     end
   end
   examined = examined + #ids
@@ -121,13 +133,21 @@ let_in()
 count('done', #replayed)
 count('replayed', #replayed)
 local more = redis.call('EXISTS', unpack(queued)) > 0
-if #leases > 0 then
+if #taken > 0 then
+  local first_token = int(fence - #taken + 1)
   redis.call('SET', base .. 'fence', int(fence))
-  redis.call('ZADD', base .. 'processing', unpack(leases))
-  redis.call('HSET', base .. 'held:' .. worker, unpack(held))
+  -- Sorted into up to 128 entries that Redis keeps as one flat text, a lease costs 2.4 µs instead of 0.5. A long
+  -- member, there for no one to see, makes it a proper index until it is empty again.
+  if #taken >= 8 then
+    redis.call('ZADD', base .. 'processing', 0, LONG_MEMBER, unpack(leases))
+    redis.call('ZREM', base .. 'processing', LONG_MEMBER)
+  else
+    redis.call('ZADD', base .. 'processing', unpack(leases))
+  end
+  redis.call('HSET', base .. 'held:' .. worker, lane .. ':' .. int(number), first_token .. '\n' .. table.concat(taken, '\n'))
 end
 -- This worker may be full now. Another idle one must take what is left, and keep the next due time.
-if #leases == 2 * max and (more or next_due) then wake() end
+if #taken == max and (more or next_due) then wake() end
 if more then reply[2] = '1' end
 if next_due then reply[3] = math.max(0, next_due - now) end
 return reply

@@ -50,6 +50,8 @@ local function store(id, job)
       table.insert(fields, value)
     end
   end
+  local has_keys = job.resource ~= '' or job.idempotency ~= '' or job.dedup ~= ''
+  if has_keys then fields[#fields + 1], fields[#fields + 2] = 'attached', '1' end
   if #fields > 0 then redis.call('HSET', base .. 'run:' .. id, unpack(fields)) end
 end
 

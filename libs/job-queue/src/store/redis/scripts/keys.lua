@@ -1,4 +1,4 @@
--- Put behind the prelude in front of every script: who holds a key, who waits for it, and how it passes on.
+-- Put behind the prelude in front of the scripts that end jobs or meet keys: who holds a key, who waits for it, and how it passes on.
 --
 -- lock:<kind>:<key>, kinds resource and idempotency, is '<token> <job id>' while a job with that key runs, or
 -- 'reserved <job id>' while the job that is next waits to be claimed. It has no TTL: it is free when its
@@ -158,13 +158,19 @@ end
 local function prune(status, ids)
   if #ids == 0 then return end
   redis.call('ZREM', base .. status, unpack(ids))
+  local deleted = {}
   for _, id in ipairs(ids) do
-    local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'dedup_key')
-    if run[1] == status then
-      if run[2] then leave_dedup(id, run[2], status, true) end
+    local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'attached')
+    if run[1] == status and run[2] then
+      local dedup_key = keys_of(id)[3]
+      if dedup_key then leave_dedup(id, dedup_key, status, true) end
       forget(id)
+    elseif run[1] == status then
+      local n = #deleted
+      deleted[n + 1], deleted[n + 2], deleted[n + 3] = base .. 'job:' .. id, base .. 'run:' .. id, base .. 'result:' .. id
     end
   end
+  if #deleted > 0 then redis.call('UNLINK', unpack(deleted)) end
 end
 
 -- Deletes up to `limit` of the oldest jobs of an ended status beyond `keep`. Returns how many.

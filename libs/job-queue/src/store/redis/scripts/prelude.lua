@@ -1,4 +1,4 @@
--- Put in front of every script by scripts.ts: the clock, the keys, and the few steps that several
+-- Put in front of every script by script-runner.ts: the clock, the keys, and the few steps that several
 -- transitions share. A transition itself is never here; each has its own file.
 --
 -- KEYS[1] is '<base>meta' of a queue, or '<base>holder' of a lock. KEYS[2] is always '<base>absent', which
@@ -55,6 +55,20 @@ end
 local function forget(id)
   redis.call('UNLINK', base .. 'job:' .. id, base .. 'run:' .. id, base .. 'result:' .. id,
     base .. 'error:' .. id, base .. 'checkpoint:' .. id)
+end
+
+-- What a claim of a worker took, from its record in held:<worker>: '<first token>', then the ids, by line. The
+-- tokens of one claim are consecutive. Calls `visit` with each id and token.
+local function each_held(record, visit)
+  local token
+  for line in string.gmatch(record, '[^\n]+') do
+    if token then
+      visit(line, int(token))
+      token = token + 1
+    else
+      token = tonumber(line)
+    end
+  end
 end
 
 -- An id that was used before may have left something behind if its spec was deleted by hand.

@@ -4,25 +4,26 @@
 --
 -- ARGV    ms of silence after which a worker's records are searched, most jobs to reap,
 --         ms of silence after which a worker that holds nothing is forgotten, how many cancelled jobs are kept
--- Returns { '1' if the limit was reached else '0', then per lease: job id, attempt, fencing token or '',
+-- Returns { '1' if the limit was reached else '0', '1' if jobs are blocked else '0', then per lease: job id, attempt, fencing token or '',
 --           worker id or '', new status }
 
 local silence_ms, limit, forget_ms, keep = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local processing_key = base .. 'processing'
-local reply = { '0' }
+local reply = { '0', '0' }
 local cancelled, reaped = 0, 0
 
 local function reap(id, run)
   local run_key = base .. 'run:' .. id
   local status = run[6] and 'cancelled' or 'queued'
   redis.call('ZREM', processing_key, id)
-  if run[4] then redis.call('HDEL', base .. 'held:' .. run[4], id) end
   if status == 'cancelled' then
     leave_keys(id, { run[7], run[8], run[9] }, 'cancelled', keep == 0)
     finish(id, 'cancelled', keep)
     cancelled = cancelled + 1
   else
     redis.call('HSET', run_key, 'status', status, 'updated_at', int(now))
+    -- Its run is gone, and nobody can tell whether it had an error or a checkpoint.
+    if not run[1] then redis.call('HSET', run_key, 'attached', '1') end
     redis.call('HDEL', run_key, 'fencing_token')
     redis.call('LPUSH', queued_key(run[5]), id)
     -- It keeps its place on its resource; an operation that somebody else can do shall not wait for it.
@@ -54,29 +55,33 @@ for i = #expired, 1, -1 do
 end
 
 -- A lease entry can vanish (eviction, a hand, a failover). While its worker lives the heartbeat re-adds it.
+-- Returns whether the record is still of use: the worker holds the job, or nothing else says who does.
+local function look_for_lease(id, token)
+  if redis.call('ZSCORE', processing_key, id) then
+    local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'fencing_token')
+    return not run[1] or run[1] == 'processing' and run[2] == token
+  end
+  local run = read_run(id)
+  -- Without a run nothing but this record knows of the job. Should it be queued already, the second entry is dropped.
+  if run[1] == 'processing' and run[3] == token or not run[1] and status_of(id, false) == 'queued' then reap(id, run) end
+  return false
+end
+
 for _, worker in ipairs(redis.call('ZRANGE', base .. 'workers', '-inf', int(now - silence_ms), 'BYSCORE')) do
   local held_key = base .. 'held:' .. worker
-  local held = redis.call('HGETALL', held_key)
-  for i = 1, #held, 2 do
-    local id = held[i]
-    if not redis.call('ZSCORE', processing_key, id) then
-      local run = read_run(id)
-      local holds = run[1] == 'processing' and run[3] == string.match(held[i + 1], '^%d+')
-      -- Without a run nothing but this record knows of the job. Should it be queued already, the second entry is dropped.
-      if holds or not run[1] and status_of(id, false) == 'queued' then
-        reap(id, run)
-      end
-      if not holds then
-        redis.call('HDEL', held_key, id)
-      end
-    end
+  local records = redis.call('HGETALL', held_key)
+  for i = 1, #records, 2 do
+    local holds_any = false
+    each_held(records[i + 1], function(id, token) holds_any = look_for_lease(id, token) or holds_any end)
+    if not holds_any then redis.call('HDEL', held_key, records[i]) end
   end
-  if #held == 0 and tonumber(redis.call('ZSCORE', base .. 'workers', worker)) < now - forget_ms then
+  if #records == 0 and tonumber(redis.call('ZSCORE', base .. 'workers', worker)) < now - forget_ms then
     redis.call('ZREM', base .. 'workers', worker)
     redis.call('UNLINK', base .. 'worker:' .. worker)
   end
 end
 
+if redis.call('EXISTS', base .. 'blocked') == 1 then reply[2] = '1' end
 count('lost_leases', reaped)
 count('cancelled', cancelled)
 if reaped > cancelled then wake() end

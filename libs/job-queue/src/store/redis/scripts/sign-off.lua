@@ -4,8 +4,18 @@
 -- ARGV    worker id
 -- Returns nothing
 
-local held_key = base .. 'held:' .. ARGV[1]
-if redis.call('EXISTS', held_key) == 0 then
-  redis.call('ZREM', base .. 'workers', ARGV[1])
-  redis.call('UNLINK', base .. 'worker:' .. ARGV[1])
+local worker = ARGV[1]
+local held_key = base .. 'held:' .. worker
+local records = redis.call('HGETALL', held_key)
+local holds_any = false
+for i = 2, #records, 2 do
+  each_held(records[i], function(id, token)
+    local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'fencing_token')
+    local is_lost = not run[1] and redis.call('EXISTS', base .. 'job:' .. id) == 1
+    if is_lost or run[1] == 'processing' and run[2] == token then holds_any = true end
+  end)
+end
+if not holds_any then
+  redis.call('ZREM', base .. 'workers', worker)
+  redis.call('UNLINK', base .. 'worker:' .. worker, held_key)
 end

@@ -6,5 +6,6 @@
 
 local run = redis.call('HMGET', base .. 'run:' .. ARGV[1], 'status', 'fencing_token')
 if run[1] ~= 'processing' or run[2] ~= ARGV[2] then return 0 end
+redis.call('HSET', base .. 'run:' .. ARGV[1], 'attached', '1')
 redis.call('SET', base .. 'checkpoint:' .. ARGV[1], ARGV[3])
 return 1
