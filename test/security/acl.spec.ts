@@ -2,6 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { RedisConnectionOptions } from '#lib/store/redis/connection.js';
+import { IncompatibleStoreError } from '@fenceline/nestjs';
+import { openBackend } from '#lib/nest/store-backend.js';
+import { resolveOptions } from '#lib/options/resolve-options.js';
 import { startServer, type StartedServer } from '#scripts/find-redis.mjs';
 import { openRedis } from '../support/redis.js';
 import { documentedUser, type AclUser } from './acl-rules.js';
@@ -36,12 +39,21 @@ async function refusals(): Promise<string[]> {
   return log.map((entry) => JSON.stringify(entry)).filter((entry) => !/client\|setinfo/i.test(entry));
 }
 
+/** Without these the question cannot be asked, and no script does anything; or they are about channels. */
+const ASKED_ELSEWHERE = ['+ping', '+info', '+eval', '+evalsha', '+time', '+publish', '+subscribe'];
+
+async function boot(connection: RedisConnectionOptions, worker: boolean): Promise<void> {
+  const options = resolveOptions({ connection, worker });
+  const backend = await openBackend(options, { log: () => {}, warn: () => {}, error: () => {} });
+  await backend.close();
+}
+
 const USERS = [
   { name: 'fenceline-worker', exercise: exerciseWorker },
   { name: 'fenceline-producer', exercise: exerciseProducer },
 ].map((each) => ({ ...each, user: documentedUser(each.name) }));
 
-describe.each(USERS)('the rules of $name', ({ user, exercise }) => {
+describe.each(USERS)('the rules of $name', ({ name, user, exercise }) => {
   /** All but whether it may log in, and how. */
   const grants = user.rules.filter((rule) => /^[+~&]/.test(rule));
 
@@ -50,6 +62,20 @@ describe.each(USERS)('the rules of $name', ({ user, exercise }) => {
     await refusals();
     expect(await exercise(server.url, connection)).toEqual([]);
     expect(await refusals()).toEqual([]);
+  });
+
+  it('are asked for at boot, before a script can stop halfway', async () => {
+    const scripted = grants.filter((rule) => rule.startsWith('+') && !ASKED_ELSEWHERE.includes(rule));
+    const others = user.rules.filter((rule) => !scripted.includes(rule));
+    const connection = await connectAs(user, others);
+    const error: unknown = await boot(connection, name === 'fenceline-worker').catch(
+      (refusal: unknown) => refusal,
+    );
+    expect(error).toBeInstanceOf(IncompatibleStoreError);
+    const named = /ACL SETUSER and: (.*?)\. docs\/security\.md/.exec(String(error))?.[1]?.split(' ');
+    expect(named?.toSorted()).toEqual(scripted.toSorted());
+    await connectAs(user, user.rules);
+    await boot(connection, name === 'fenceline-worker');
   });
 
   it('name single commands, and keys and channels of the prefix', () => {

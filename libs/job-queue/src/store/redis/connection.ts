@@ -170,7 +170,7 @@ export class RedisConnection {
       const onReady = (): void => settle(resolve);
       const onEnd = (): void => fail('the connection is closed');
       const timer = setTimeout(
-        () => fail(explainNoConnection(this.address, this.lastError)),
+        () => fail(explainNoConnection(this.address, this.lastError, this.client.options.tls !== undefined)),
         Math.max(0, deadline - performance.now()),
       );
       this.client.on('ready', onReady).on('end', onEnd);

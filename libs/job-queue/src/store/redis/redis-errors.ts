@@ -1,5 +1,7 @@
 /** Makes what ioredis throws fit for people and for logs: it says what to do, and holds no payload and no password. */
 
+import { isRecord } from '../../options/option-checks.js';
+
 /** What Redis answers when an ACL forbids a command, a key or a channel: to the client, and inside of a script. */
 const FORBIDDEN =
   /^NOPERM\b|ACL failure in script|executing the script can't (?:run|access)|no permissions to (?:run|access)/i;
@@ -18,27 +20,14 @@ const UNTRUSTED_CERTIFICATES: ReadonlySet<unknown> = new Set([
  * Node and Nest print such properties, of causes too.
  */
 export function withoutArguments(error: unknown): unknown {
-  if (error instanceof Error && 'command' in error) {
-    const { command } = error;
-    const isNamed = typeof command === 'object' && command !== null && 'name' in command;
-    error.command = isNamed ? { name: command.name } : undefined;
+  if (isRecord(error) && isRecord(error['command'])) {
+    Object.assign(error, { command: { name: error['command']['name'] } });
   }
   return error;
 }
 
 export function isForbidden(message: string): boolean {
   return FORBIDDEN.test(message);
-}
-
-/** Why there is no usable connection, and what to do about it. `error` is the last one heard of it, if any. */
-export function explainNoConnection(address: string, error: unknown): string {
-  const message = error instanceof Error ? error.message : '';
-  if (/^WRONGPASS/.test(message)) return `${address} refused the user name or the password.`;
-  if (/^NOAUTH/.test(message)) return `${address} wants a password, and the connection gives none.`;
-  return (
-    explainTls(address, message, error) ??
-    `${address} cannot be reached. Is Redis running there, and is the address right?`
-  );
 }
 
 export function explainForbidden(address: string, message: string): string {
@@ -48,23 +37,29 @@ export function explainForbidden(address: string, message: string): string {
   );
 }
 
-function explainTls(address: string, message: string, error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+/** Why there is no usable connection, and what to do about it. `error` is the last one heard of it, if any. */
+export function explainNoConnection(address: string, error: unknown, usesTls: boolean): string {
+  const { code, message } = isRecord(error) ? error : {};
+  const said = String(message);
+  if (said.startsWith('WRONGPASS')) return `${address} refused the user name or the password.`;
+  if (said.startsWith('NOAUTH')) return `${address} wants a password, and the connection gives none.`;
   if (UNTRUSTED_CERTIFICATES.has(code)) {
     return (
-      `the TLS certificate of ${address} is not trusted (${message}). Pass the certificate of its authority as ` +
+      `the TLS certificate of ${address} is not trusted (${said}). Pass the certificate of its authority as ` +
       '`tls: { ca }` of the ioredis options, or in NODE_EXTRA_CA_CERTS.'
     );
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return `the TLS certificate of ${address} is for another host (${message}). Connect to a name that it holds.`;
+    return `the TLS certificate of ${address} is for another host (${said}). Connect to a name that it holds.`;
   }
   if (code === 'CERT_HAS_EXPIRED') return `the TLS certificate of ${address} has expired.`;
-  if (/certificate required/i.test(message)) {
-    return `${address} wants a certificate of the client: pass \`tls: { cert, key }\` of the ioredis options.`;
+  if (code === 'ECONNRESET') {
+    return (
+      `${address} closes the connection at once. Does it want TLS (rediss://), no TLS (redis://), or a certificate ` +
+      'of the client (`tls: { cert, key }` of the ioredis options)?'
+    );
   }
-  if (/wrong version number|packet length too long/i.test(message)) {
-    return `${address} does not speak TLS. Use its TLS port, or redis:// instead of rediss://.`;
-  }
-  return undefined;
+  // A port without TLS waits for the rest of what it takes for a command.
+  const hint = usesTls ? 'is the address right, and does its port speak TLS?' : 'and is the address right?';
+  return `${address} cannot be reached. Is Redis running there, ${hint}`;
 }
