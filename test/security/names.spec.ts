@@ -135,7 +135,7 @@ describe('names of a job', () => {
       expect(enqueued === undefined ? keys : []).toEqual([]);
       expect(await slotsOf([...keys, META])).toEqual(slot);
     });
-    await fc.assert(property, { numRuns: 150 });
+    await fc.assert(property, { numRuns: 100 });
   });
 
   it('of its type are refused or kept as they are, and are in no key', async () => {
@@ -240,7 +240,7 @@ describe('prefixes and queue names', () => {
         await other.close();
       }
     });
-    await fc.assert(property, { numRuns: 40 });
+    await fc.assert(property, { numRuns: 30 });
   });
 
   it.each(['fl:lock', 'fl:fenced', 'fl:idempotency'])(

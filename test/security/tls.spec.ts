@@ -15,6 +15,8 @@ import {
   QueueService,
   type ConnectionOptions,
 } from '@fenceline/nestjs';
+import { INTERNAL } from '#lib/options/defaults.js';
+import { RedisConnection } from '#lib/store/redis/connection.js';
 import { untilIdle } from '@fenceline/nestjs/testing';
 import { startServer, type StartedServer } from '#scripts/find-redis.mjs';
 import { ApiClient } from '../e2e/app/support/api-client.js';
@@ -125,6 +127,25 @@ describe('TLS', () => {
     }
   });
 
+  it('survives a socket that reports two errors, as one does that gets a TLS alert and a timeout', async () => {
+    const ca = certificates.text('ca.crt');
+    const connection = new RedisConnection(
+      { redis: { host: 'localhost', port, tls: { ca } } },
+      { commandTimeoutMs: 5_000, reconnect: INTERNAL.storeRetry, warn: () => {} },
+    );
+    try {
+      await connection.open();
+      const { stream } = await connection.call(async (client) => client);
+      for (const error of ['alert', 'timeout']) stream.emit('error', new Error(error));
+      const closed = once(stream, 'close');
+      stream.destroy();
+      await closed;
+      await connection.open();
+    } finally {
+      await connection.close();
+    }
+  });
+
   it.each([
     [
       'an authority that nobody knows',
@@ -144,7 +165,7 @@ describe('TLS', () => {
     [
       'no certificate of the client',
       () => ({ redis: { host: 'localhost', port: strictPort, tls: { ca: certificates.text('ca.crt') } } }),
-      /closes the connection at once\. .* a certificate of the client \(`tls: \{ cert, key \}`/,
+      /(closes the connection at once\. .*|wants) a certificate of the client.*`tls: \{ cert, key \}`/,
     ],
     [
       'TLS to a port without it',

@@ -3,7 +3,13 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { IncompatibleStoreError, StoreUnavailableError } from '../../errors/errors.js';
 import { nextDelayMs, type Backoff } from '../../job/backoff.js';
 import type { ResolvedConnection } from '../../options/resolve-connection.js';
-import { explainForbidden, explainNoConnection, isForbidden, withoutArguments } from './redis-errors.js';
+import {
+  explainForbidden,
+  explainNoConnection,
+  isForbidden,
+  surviveErrors,
+  withoutArguments,
+} from './redis-errors.js';
 
 export type RedisConnectionOptions = Exclude<ResolvedConnection, 'memory'>;
 
@@ -148,8 +154,7 @@ export class RedisConnection {
         : 'url' in this.options
           ? new Redis(this.options.url, ours)
           : new Redis({ ...this.options.redis, ...ours });
-    // Calls report their own errors; without a listener ioredis prints every failed reconnect.
-    client.on('error', () => {});
+    surviveErrors(client);
     // Every call of an outage waits for the connection with listeners of its own; Node would suspect a leak.
     client.setMaxListeners(0);
     return client;

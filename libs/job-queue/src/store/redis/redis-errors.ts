@@ -1,5 +1,6 @@
 /** Makes what ioredis throws fit for people and for logs: it says what to do, and holds no payload and no password. */
 
+import type { Redis } from 'ioredis';
 import { isRecord } from '../../options/option-checks.js';
 
 /** What Redis answers when an ACL forbids a command, a key or a channel: to the client, and inside of a script. */
@@ -24,6 +25,22 @@ export function withoutArguments(error: unknown): unknown {
     Object.assign(error, { command: { name: error['command']['name'] } });
   }
   return error;
+}
+
+const ignore = (): void => {};
+
+/**
+ * Lets the process survive the errors of a client, which its calls report themselves. ioredis listens for one error
+ * of each socket only. A second one, such as a TLS alert followed by a timeout, would be nobody's and end the process.
+ */
+export function surviveErrors(client: Redis): void {
+  const listen = (): void => {
+    const stream: Redis['stream'] | undefined | null = client.stream;
+    if (stream && !stream.listeners('error').includes(ignore)) stream.on('error', ignore);
+  };
+  client.on('error', listen).on('connect', listen);
+  // There is a socket a few microtasks later.
+  client.on('connecting', () => setImmediate(listen));
 }
 
 export function isForbidden(message: string): boolean {
@@ -51,6 +68,9 @@ export function explainNoConnection(address: string, error: unknown, usesTls: bo
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return `the TLS certificate of ${address} is for another host (${said}). Connect to a name that it holds.`;
+  }
+  if (code === 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED') {
+    return `${address} wants a certificate of the client: pass \`tls: { cert, key }\` of the ioredis options.`;
   }
   if (code === 'CERT_HAS_EXPIRED') return `the TLS certificate of ${address} has expired.`;
   if (code === 'ECONNRESET') {

@@ -1,4 +1,7 @@
-/** The contract suites and whole apps, on a server whose ACL file holds the users of docs/security.md, as these users. */
+/**
+ * The contract suites and whole apps, on a server whose ACL file holds the users of docs/security.md, as these users.
+ * They speak RESP2: the usual runs of the suites speak RESP3, and one more run of them shall be enough.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +19,8 @@ import {
   type ConnectionOptions,
 } from '@fenceline/nestjs';
 import { untilIdle } from '@fenceline/nestjs/testing';
+import { INTERNAL } from '#lib/options/defaults.js';
+import { RedisConnection, type RedisConnectionOptions } from '#lib/store/redis/connection.js';
 import { describeAllContracts } from '../contract/redis-contracts.js';
 import { SERVERS, useServer } from '../support/redis-servers.js';
 import { openRedis } from '../support/redis.js';
@@ -33,16 +38,38 @@ class Handlers {
   }
 }
 
-describe.each(SERVERS)('$name, with the documented ACL', (server) => {
+describe.each(SERVERS)('$name, RESP2, with the documented ACL', (server) => {
   const url = useServer(server, ['--aclfile', join(folder, 'users.acl')]);
 
   function connectAs(name: string) {
     const { hostname: host, port } = new URL(url());
-    return { redis: { host, port: Number(port), username: name, password: documentedUser(name).password } };
+    const { password } = documentedUser(name);
+    // ioredis 6 takes RESP3 unless it is told otherwise.
+    return { redis: { host, port: Number(port), username: name, password, protocol: 2 as const } };
   }
 
   describe('fenceline-worker', () => {
     describeAllContracts(() => ({ url: url(), connection: connectAs('fenceline-worker'), prefix: 'fl' }));
+  });
+
+  it('is what is spoken: RESP2 when asked for, else RESP3', async () => {
+    const redis = openRedis(url());
+    const protocolOf = async (options: RedisConnectionOptions): Promise<string | undefined> => {
+      const connection = new RedisConnection(options, {
+        commandTimeoutMs: 5_000,
+        reconnect: INTERNAL.storeRetry,
+        warn: () => {},
+      });
+      await connection.open();
+      const clients = String(await redis.call('CLIENT', 'LIST')).split('\n');
+      await connection.close();
+      // Its own line is the one that asks.
+      const line = clients.find((client) => client !== '' && !client.includes('cmd=client'));
+      return /\bresp=(\d)/.exec(line ?? '')?.[1];
+    };
+    expect(await protocolOf(connectAs('fenceline-worker'))).toBe('2');
+    expect(await protocolOf({ url: url() })).toBe('3');
+    redis.disconnect();
   });
 
   describe('two apps', () => {
