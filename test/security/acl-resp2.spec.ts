@@ -104,7 +104,7 @@ describe.each(SERVERS)('$name, RESP2, with the documented ACL', (server) => {
       expect(await consumer.get(LockService).using('x', {}, () => 'held')).toBe('held');
       expect(await consumer.get(IdempotencyService).run('x', {}, () => 'done')).toBe('done');
 
-      await expect(producer.get(LockService).acquire('x')).rejects.toThrow(
+      await expect(producer.get(LockService).tryAcquire('x')).rejects.toThrow(
         /forbids it to the user of this connection \(.+\)\. Give the user the rules of docs\/security\.md/,
       );
     });
