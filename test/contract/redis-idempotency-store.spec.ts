@@ -1,22 +1,15 @@
 /** The Redis store of idempotency records keeps the contract, agrees with the memory store, and heals itself. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   openRedisIdempotencyStore,
   type RedisIdempotencyHarness,
 } from '../support/redis-idempotency-store.js';
-import { describeIdempotencyStoreContract, KEY, LONG_MS } from './idempotency-store.contract.js';
+import { LONG_MS } from './idempotency-store.contract.js';
+import { describeRedisIdempotencyStore, onEveryServer } from './redis-contracts.js';
 import { command, IdempotencyModel, IdempotencyRunner, KINDS, OWNERS } from './idempotency-model.js';
 
-describeIdempotencyStoreContract('redis', async () => {
-  const { store, redis, prefix, close } = await openRedisIdempotencyStore();
-  // Redis's clock is the only clock and cannot be moved; the suite keeps the times it lets pass short.
-  const stepBack = async (): Promise<void> => {
-    await redis.hincrby(`${prefix}:idempotency:{${KEY}}:record`, 'fencing_token', 3_600_000_000);
-  };
-  return { store, advance: (ms) => sleep(ms), stepBack, close };
-});
+onEveryServer(describeRedisIdempotencyStore);
 
 describe('RedisIdempotencyStore', () => {
   let harness: RedisIdempotencyHarness;

@@ -4,9 +4,9 @@ import { INTERNAL } from '#lib/options/defaults.js';
 import { openRedisLocks, type RedisLocks } from '../support/lock-stores.js';
 import { keysOf } from '../support/redis.js';
 import { Ears } from './lock-contract-store.js';
-import { describeLockStoreContract } from './lock-store.contract.js';
+import { describeRedisLockStore, onEveryServer } from './redis-contracts.js';
 
-describeLockStoreContract('redis', () => openRedisLocks());
+onEveryServer(describeRedisLockStore);
 
 describe('RedisLockStore', () => {
   let locks: RedisLocks;

@@ -16,6 +16,7 @@ import {
   WithLock, WorkerHealthIndicator,
 } from '@fenceline/nestjs';
 declare const queue: QueueService;
+declare const inspector: QueueInspector;
 declare const locks: LockService;
 declare const idempotency: IdempotencyService;
 declare const events: JobEvents;

@@ -64,14 +64,18 @@ describe('the packed package', () => {
     // Peers come from the project, so that the test needs no network.
     const flags = ['--offline', '--legacy-peer-deps', '--no-audit', '--no-fund'];
     await npm(['install', ...flags, join(directory, filename)], directory);
-    for (const peer of Object.keys(manifest.peerDependencies)) {
-      const link = join(directory, 'node_modules', peer);
-      mkdirSync(dirname(link), { recursive: true });
-      symlinkSync(join(ROOT, 'node_modules', peer), link);
-    }
+    for (const peer of Object.keys(manifest.peerDependencies)) usePeer(peer);
     writeFileSync(join(directory, 'program.mjs'), PROGRAM);
   }, 60_000);
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  /** Lets the package find that of the project's packages as its peer. */
+  function usePeer(peer: string, installed = peer): void {
+    const link = join(directory, 'node_modules', peer);
+    mkdirSync(dirname(link), { recursive: true });
+    rmSync(link, { force: true });
+    symlinkSync(join(ROOT, 'node_modules', installed), link);
+  }
 
   it('has the scripts, the types, the licence and a readme', () => {
     const scripts = files.filter((path) => path.endsWith('.lua'));
@@ -101,7 +105,9 @@ describe('the packed package', () => {
     expect(JSON.parse(await node(['program.mjs'], directory))).toEqual(ENDED);
   });
 
-  it('runs a job on Redis', async () => {
+  // In the project, `ioredis-5` is the oldest version that the peer range allows.
+  it.each(['ioredis', 'ioredis-5'])('runs a job on Redis with %s', async (client) => {
+    usePeer('ioredis', client);
     const prefix = newPrefix();
     const redis = openRedis();
     try {
@@ -111,6 +117,14 @@ describe('the packed package', () => {
       await deletePrefix(redis, prefix);
       redis.disconnect();
     }
+  });
+
+  it('was tried with the oldest and the newest ioredis of its peer range', () => {
+    const versionOf = (name: string): unknown =>
+      JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8'));
+    expect(versionOf('ioredis')).toMatchObject({ name: 'ioredis', version: expect.stringMatching(/^6\./) });
+    expect(versionOf('ioredis-5')).toMatchObject({ name: 'ioredis', version: '5.11.0' });
+    expect(manifest.peerDependencies['ioredis']).toBe('^5.11.0 || ^6.0.0');
   });
 
   it('can be required from CommonJS', async () => {

@@ -7,7 +7,8 @@ import { MemoryLocks } from '#lib/store/memory/memory-locks.js';
 import { RedisConnection } from '#lib/store/redis/connection.js';
 import { RedisLockStore } from '#lib/store/redis/redis-lock-store.js';
 import type { LockContractStore } from '../contract/lock-contract-store.js';
-import { deletePrefix, newPrefix, openRedis, redisUrl } from './redis.js';
+import { usualTarget } from './redis-target.js';
+import { deletePrefix, openRedis } from './redis.js';
 
 export function openMemoryLocks(): LockContractStore {
   // Some time of its own, so that nothing can depend on the real one.
@@ -35,13 +36,14 @@ export interface RedisLocks extends LockContractStore {
   readonly prefix: string;
 }
 
-export async function openRedisLocks(url = redisUrl()): Promise<RedisLocks> {
-  const prefix = newPrefix();
-  const redis = openRedis(url);
-  const connection = new RedisConnection(
-    { url },
-    { commandTimeoutMs: 5_000, reconnect: INTERNAL.storeRetry, warn: () => {} },
-  );
+export async function openRedisLocks(target = usualTarget()): Promise<RedisLocks> {
+  const { prefix } = target;
+  const redis = openRedis(target.url);
+  const connection = new RedisConnection(target.connection, {
+    commandTimeoutMs: 5_000,
+    reconnect: INTERNAL.storeRetry,
+    warn: () => {},
+  });
   await connection.open();
   const store = new RedisLockStore(connection, prefix);
   const stores = [store];

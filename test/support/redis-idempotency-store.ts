@@ -3,7 +3,8 @@ import type { Redis } from 'ioredis';
 import { INTERNAL } from '#lib/options/defaults.js';
 import { RedisConnection } from '#lib/store/redis/connection.js';
 import { RedisIdempotencyStore } from '#lib/store/redis/redis-idempotency-store.js';
-import { deletePrefix, newPrefix, openRedis, redisUrl } from './redis.js';
+import { usualTarget } from './redis-target.js';
+import { deletePrefix, openRedis } from './redis.js';
 
 export interface RedisIdempotencyHarness {
   readonly store: RedisIdempotencyStore;
@@ -14,13 +15,14 @@ export interface RedisIdempotencyHarness {
   close(): Promise<void>;
 }
 
-export async function openRedisIdempotencyStore(): Promise<RedisIdempotencyHarness> {
-  const prefix = newPrefix();
-  const redis = openRedis();
-  const connection = new RedisConnection(
-    { url: redisUrl() },
-    { commandTimeoutMs: 5_000, reconnect: INTERNAL.storeRetry, warn: () => {} },
-  );
+export async function openRedisIdempotencyStore(target = usualTarget()): Promise<RedisIdempotencyHarness> {
+  const { prefix } = target;
+  const redis = openRedis(target.url);
+  const connection = new RedisConnection(target.connection, {
+    commandTimeoutMs: 5_000,
+    reconnect: INTERNAL.storeRetry,
+    warn: () => {},
+  });
   await connection.open();
   return {
     store: new RedisIdempotencyStore(connection, prefix),

@@ -4,7 +4,8 @@ import type { EndedStatus } from '#lib/job/job.js';
 import { INTERNAL } from '#lib/options/defaults.js';
 import { RedisConnection } from '#lib/store/redis/connection.js';
 import { RedisJobStore } from '#lib/store/redis/redis-job-store.js';
-import { deletePrefix, newPrefix, openRedis, redisUrl } from './redis.js';
+import { usualTarget } from './redis-target.js';
+import { deletePrefix, openRedis } from './redis.js';
 
 const PLENTY = { count: 100_000, ageMs: 86_400_000 };
 
@@ -19,14 +20,16 @@ export interface RedisStoreHarness {
 
 export async function openRedisStore(
   retention: Partial<Record<EndedStatus, { readonly count: number; readonly ageMs: number }>> = {},
+  target = usualTarget(),
 ): Promise<RedisStoreHarness> {
-  const prefix = newPrefix();
+  const { prefix } = target;
   const queue = 'jobs';
-  const redis = openRedis();
-  const connection = new RedisConnection(
-    { url: redisUrl() },
-    { commandTimeoutMs: 5_000, reconnect: INTERNAL.storeRetry, warn: () => {} },
-  );
+  const redis = openRedis(target.url);
+  const connection = new RedisConnection(target.connection, {
+    commandTimeoutMs: 5_000,
+    reconnect: INTERNAL.storeRetry,
+    warn: () => {},
+  });
   await connection.open();
   const store = new RedisJobStore(connection, {
     prefix,

@@ -61,6 +61,7 @@ export type {
 export type { JobCounts, QueueSnapshot, Stat, StatCounts } from './store/job-store.js';
 export type { EnqueueReply } from './store/new-job.js';
 export {
+  CheckpointUnreadableError,
   CheckpointUnstorableError,
   ConfigurationError,
   EnqueueRefusedError,

@@ -48,6 +48,11 @@ export class PayloadValidationError extends FencelineError {
     const detail = violations.map(({ path, messages }) => `${path}: ${messages.join(', ')}`).join('; ');
     super(`The payload of "${jobType}" is not valid: ${detail}`);
   }
+
+  /** What may be logged: which properties do not fit. The messages of validators may quote what the payload holds. */
+  get outline(): string {
+    return `The payload of "${this.jobType}" is not valid: ${this.violations.map(({ path }) => path).join(', ')}`;
+  }
 }
 
 /** The serialised payload is over the queue's `payloadLimitBytes`. Nothing was stored. */
@@ -93,6 +98,15 @@ export class CheckpointUnstorableError extends FencelineError {
       `The checkpoint of job "${jobId}" cannot be stored: ${problem}. ` +
         'Keep a position or a reference in it, or raise resultLimitBytes.',
     );
+  }
+}
+
+/** What is stored as the checkpoint is not JSON: it was damaged, or written by hand. */
+export class CheckpointUnreadableError extends FencelineError {
+  readonly code = 'CHECKPOINT_UNREADABLE';
+
+  constructor(readonly jobId: string) {
+    super(`The checkpoint of job "${jobId}" is not JSON. Delete it to let the job start from the beginning.`);
   }
 }
 

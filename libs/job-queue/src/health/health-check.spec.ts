@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { HealthIndicatorService } from '@nestjs/terminus';
+import { StoreUnavailableError } from '../errors/errors.js';
 import { INTERNAL } from '../options/defaults.js';
 import { answerInTime, type Finding, judge } from './health-check.js';
 
@@ -57,6 +58,13 @@ describe('answerInTime', () => {
     await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', unhandled);
     expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  it('does not tell where the store is', async () => {
+    const away = new StoreUnavailableError('redis.internal:6379 refused the user name or the password');
+    expect(await answerInTime(health, 'jobs', () => Promise.reject(away))).toEqual({
+      jobs: { status: 'down', message: 'the job store is not available' },
+    });
   });
 
   it('leaves no timer behind', async () => {

@@ -1,6 +1,6 @@
 /** What the health indicators share: thresholds, verdicts, and an answer in time whatever the store does. */
 import type { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
-import { ConfigurationError } from '../errors/errors.js';
+import { ConfigurationError, StoreUnavailableError } from '../errors/errors.js';
 import { INTERNAL } from '../options/defaults.js';
 import { optionalRecord, refuseUnknownKeys } from '../options/option-checks.js';
 
@@ -70,10 +70,16 @@ async function findInTime(check: () => Finding | Promise<Finding>): Promise<Find
     // The race stays subscribed to its loser: a rejection after the timeout is not an unhandled one.
     return await Promise.race([found, timeout]);
   } catch (error) {
-    return downBecause(error instanceof Error ? error.message : String(error));
+    return downBecause(reasonOf(error));
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Health routes are often open to all, and why a store is not available names hosts and users of the network. */
+function reasonOf(error: unknown): string {
+  if (error instanceof StoreUnavailableError) return 'the job store is not available';
+  return error instanceof Error ? error.message : String(error);
 }
 
 function downBecause(reason: string): Finding {

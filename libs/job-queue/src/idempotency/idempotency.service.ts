@@ -117,11 +117,20 @@ function writeResult(result: unknown, limitBytes: number): WrittenResult {
 }
 
 function readResult(key: string, text: string): unknown {
-  const record: unknown = JSON.parse(text);
+  const record = parse(text);
   if (!isRecord(record)) throw new IdempotencyUnreplayableError(key, 'its record is not readable');
   const { unreplayable, value } = record;
   if (typeof unreplayable === 'string') throw new IdempotencyUnreplayableError(key, unreplayable);
   return value;
+}
+
+/** `undefined` when it is not JSON. What JSON.parse says would quote the text. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** With the type that JSON.stringify really has. */

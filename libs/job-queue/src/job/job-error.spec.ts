@@ -86,6 +86,10 @@ describe('serializeError', () => {
     expect(roundTrip(error)).toMatchObject({ message: 'ab cd e f g', stack: 'Error: x\n at y' });
   });
 
+  it('strips what turns the direction of writing around', () => {
+    expect(roundTrip(new Error('gpj.\u202egnp\u2066x')).message).toBe('gpj.gnpx');
+  });
+
   it('survives errors that are hostile to being read', () => {
     const thrower = (): never => {
       throw new Error('no');
@@ -125,6 +129,19 @@ describe('parseError', () => {
       name: 'UnreadableError',
       message: expect.stringContaining('not readable'),
     });
+  });
+
+  it('strips and cuts what somebody else wrote', () => {
+    const hostile = {
+      name: 'E\u001b[2J',
+      message: `a\u0000b\n${'x'.repeat(5_000)}`,
+      code: '\u0007C',
+      stack: 's\u009b',
+    };
+    const error = parseError(JSON.stringify({ ...hostile, cause: { ...hostile, name: 'C\u202e' } }));
+    expect(error).toMatchObject({ name: 'E', code: 'C', stack: 's', cause: { name: 'C' } });
+    expect(error.message).toMatch(/^ab xxx.*…$/);
+    expect(error.message).toHaveLength(2_000);
   });
 
   it('leaves out what has the wrong type', () => {

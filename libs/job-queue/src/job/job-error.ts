@@ -6,9 +6,11 @@ import type { JobError } from './job.js';
 /** Name given to what was thrown without being an error. */
 const NON_ERROR = 'NonError';
 const UNREADABLE = '(cannot be read)';
-// All of them would garble logs and terminals; the line separators break "one line per event".
-// eslint-disable-next-line no-control-regex
-const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]/g;
+// All of them would garble logs and terminals: the line separators break "one line per event", and the marks of
+// writing direction show a text in another order than it has.
+const CONTROL =
+  // eslint-disable-next-line no-control-regex
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 const LINE_BREAKS = /[\s\u0085]*[\n\r\u0085\u2028\u2029][\s\u0085]*/g;
 
 /** JSON text of a `JobError`. Never throws and is never empty, whatever was thrown. */
@@ -146,11 +148,13 @@ function readJobError(stored: object, depth: number): JobError {
   const stack = read(stored, 'stack');
   const cause = read(stored, 'cause');
   const at = read(stored, 'at');
+  // Tidied again: whoever may write to Redis may have written it.
+  const limit = INTERNAL.errorMessageLimit;
   return {
-    name: typeof name === 'string' ? name : 'Error',
-    message: typeof message === 'string' ? message : '',
-    ...(typeof code === 'string' && { code }),
-    ...(typeof stack === 'string' && { stack }),
+    name: typeof name === 'string' ? tidy(name, limit) : 'Error',
+    message: typeof message === 'string' ? tidy(message, limit) : '',
+    ...(typeof code === 'string' && { code: tidy(code, limit) }),
+    ...(typeof stack === 'string' && { stack: tidyStack(stack, '', '') }),
     ...(isObject(cause) && depth < INTERNAL.errorCauseDepth && { cause: readJobError(cause, depth + 1) }),
     ...(typeof at === 'number' && { at }),
   };

@@ -60,8 +60,9 @@ function parseObject(jobId: string, text: string): Partial<Record<string, unknow
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    throw new UnreadableSpecError(jobId, error instanceof Error ? error.message : 'it is not JSON');
+  } catch {
+    // What JSON.parse says quotes the text, which is the payload.
+    throw new UnreadableSpecError(jobId, 'it is not JSON');
   }
   if (!isRecord(value)) throw new UnreadableSpecError(jobId, 'it is not a JSON object');
   return value;

@@ -10,6 +10,7 @@ import type { LockStore } from '../store/lock-store.js';
 import { MemoryJobStore } from '../store/memory/memory-job-store.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import { MemoryLocks } from '../store/memory/memory-locks.js';
+import { checkPermissions } from '../store/redis/permissions.js';
 import { RedisConnection } from '../store/redis/connection.js';
 import { RedisIdempotencyStore } from '../store/redis/redis-idempotency-store.js';
 import { RedisJobStore } from '../store/redis/redis-job-store.js';
@@ -50,6 +51,7 @@ export async function openBackend(options: ResolvedOptions, logger: LoggerServic
   });
   try {
     await redis.open();
+    await checkPermissions(redis, { prefix, queue: options.queues[0].name, worker: options.worker });
   } catch (error) {
     if (error instanceof IncompatibleStoreError) {
       await redis.close();

@@ -1,5 +1,6 @@
 /** What is logged of each event, and at which level. Never a payload or a result. */
 import type { AttemptRef, JobEventMap, JobEventName, JobRef } from '../events/job-events.js';
+import { PayloadValidationError } from '../errors/errors.js';
 import type { JobError } from '../job/job.js';
 import { toJobError } from '../job/job-error.js';
 
@@ -161,8 +162,9 @@ function errorFields(error: unknown): Pick<EventFields, 'error' | 'error_cause'>
   const top = toJobError(error);
   const causes: string[] = [];
   for (let cause = top.cause; cause !== undefined; cause = cause.cause) causes.push(nameAndMessage(cause));
+  const shown = error instanceof PayloadValidationError ? { ...top, message: error.outline } : top;
   return {
-    error: nameAndMessage(top),
+    error: nameAndMessage(shown),
     ...(causes.length > 0 && { error_cause: causes.join(' <- ') }),
   };
 }

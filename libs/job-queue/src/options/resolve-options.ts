@@ -33,6 +33,9 @@ export interface ResolvedOptions {
   readonly logging: 'text' | 'object' | false;
 }
 
+/** What stands between the prefix and the name in the keys that belong to no queue. */
+const KEY_KINDS = ['lock', 'fenced', 'idempotency'];
+
 const MODULE_KEYS: Keys<JobQueueModuleOptions> = {
   connection: true,
   prefix: true,
@@ -88,6 +91,12 @@ function resolvePrefix(given: unknown): string {
   const prefix = nameOption('prefix', given, checkName);
   if (prefix.length > LIMITS.prefixLength) {
     const mend = `must have at most ${LIMITS.prefixLength} characters: it stands in front of every key`;
+    throw new ConfigurationError('prefix', prefix, mend);
+  }
+  // The queues of "fl:lock" would be the locks of "fl".
+  const ending = KEY_KINDS.find((kind) => prefix.endsWith(`:${kind}`));
+  if (ending !== undefined) {
+    const mend = `must not end with ":${ending}", as keys of the prefix in front of it do`;
     throw new ConfigurationError('prefix', prefix, mend);
   }
   return prefix;

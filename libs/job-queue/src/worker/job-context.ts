@@ -1,5 +1,5 @@
 /** What a handler gets beside its payload. */
-import { StaleTokenError } from '../errors/errors.js';
+import { CheckpointUnreadableError, StaleTokenError } from '../errors/errors.js';
 import type { FencingToken } from '../job/job.js';
 import type { ResolvedQueueOptions } from '../options/resolve-options.js';
 import type { JobStore } from '../store/job-store.js';
@@ -7,7 +7,10 @@ import type { Attempt } from './attempt.js';
 import { checkpointText } from './json-text.js';
 
 export interface Checkpoint {
-  /** What an earlier attempt (or this one) stored, `undefined` at first. */
+  /**
+   * What an earlier attempt (or this one) stored, `undefined` at first.
+   * @throws CheckpointUnreadableError when it is not JSON.
+   */
   get<T = unknown>(): Promise<T | undefined>;
   /**
    * Stores how far the job has come. Survives retries, crashes, reaping and redrive.
@@ -80,7 +83,13 @@ class StoredCheckpoint implements Checkpoint {
 
   async get<T>(): Promise<T | undefined> {
     const text = await this.store.readCheckpoint(this.attempt.jobId);
-    return text === undefined ? undefined : (JSON.parse(text) as T);
+    if (text === undefined) return undefined;
+    try {
+      return JSON.parse(text) as T;
+    } catch {
+      // What JSON.parse says quotes the text.
+      throw new CheckpointUnreadableError(this.attempt.jobId);
+    }
   }
 
   async set(value: unknown): Promise<void> {

@@ -3,6 +3,13 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { IncompatibleStoreError, StoreUnavailableError } from '../../errors/errors.js';
 import { nextDelayMs, type Backoff } from '../../job/backoff.js';
 import type { ResolvedConnection } from '../../options/resolve-connection.js';
+import {
+  explainForbidden,
+  explainNoConnection,
+  isForbidden,
+  surviveErrors,
+  withoutArguments,
+} from './redis-errors.js';
 
 export type RedisConnectionOptions = Exclude<ResolvedConnection, 'memory'>;
 
@@ -40,6 +47,8 @@ export class RedisConnection {
   private connectionNumber = 0;
   private givenUp: number | undefined;
   private warned = false;
+  /** The last one heard of a connection that is not ready. */
+  private lastError: unknown;
 
   constructor(
     private readonly options: RedisConnectionOptions,
@@ -48,7 +57,9 @@ export class RedisConnection {
     this.client = this.createClient({ socketTimeout: settings.commandTimeoutMs });
     // Hundreds of calls may wait for a lost connection, and each listens for it.
     this.client.setMaxListeners(0);
+    this.client.on('error', (error: unknown) => void (this.lastError = withoutArguments(error)));
     this.client.on('ready', () => {
+      this.lastError = undefined;
       this.connectionNumber += 1;
       this.check();
     });
@@ -143,8 +154,7 @@ export class RedisConnection {
         : 'url' in this.options
           ? new Redis(this.options.url, ours)
           : new Redis({ ...this.options.redis, ...ours });
-    // Calls report their own errors; without a listener ioredis prints every failed reconnect.
-    client.on('error', () => {});
+    surviveErrors(client);
     // Every call of an outage waits for the connection with listeners of its own; Node would suspect a leak.
     client.setMaxListeners(0);
     return client;
@@ -153,22 +163,22 @@ export class RedisConnection {
   private waitUntilReady(deadline: number): Promise<void> {
     if (this.closed) throw new RedisCallError('the connection is closed', false);
     return new Promise((resolve, reject) => {
-      let lastError: unknown;
-      const onError = (error: unknown): void => void (lastError = error);
       const settle = (finish: () => void): void => {
         clearTimeout(timer);
-        this.client.off('ready', onReady).off('end', onEnd).off('error', onError);
+        this.client.off('ready', onReady).off('end', onEnd);
         finish();
       };
-      const fail = (reason: string): void =>
-        settle(() => reject(new RedisCallError(reason, false, lastError ? { cause: lastError } : undefined)));
+      const fail = (reason: string): void => {
+        const cause = this.lastError ? { cause: this.lastError } : undefined;
+        settle(() => reject(new RedisCallError(reason, false, cause)));
+      };
       const onReady = (): void => settle(resolve);
       const onEnd = (): void => fail('the connection is closed');
       const timer = setTimeout(
-        () => fail(`${this.address} cannot be reached. Is Redis running there, and is the address right?`),
+        () => fail(explainNoConnection(this.address, this.lastError, this.client.options.tls !== undefined)),
         Math.max(0, deadline - performance.now()),
       );
-      this.client.on('ready', onReady).on('end', onEnd).on('error', onError);
+      this.client.on('ready', onReady).on('end', onEnd);
     });
   }
 
@@ -215,7 +225,13 @@ export class RedisConnection {
   private explain(error: unknown): unknown {
     if (error instanceof StoreUnavailableError || error instanceof IncompatibleStoreError) return error;
     if (!(error instanceof Error)) return error;
+    withoutArguments(error);
     if (error.name === 'ReplyError') {
+      if (isForbidden(error.message)) {
+        // A script may have done part of its work before it met the command that is forbidden.
+        const reason = explainForbidden(this.address, error.message);
+        return new RedisCallError(reason, !error.message.startsWith('NOPERM'), { cause: error });
+      }
       if (!PASSING_REPLY.test(error.message)) return error;
       return new RedisCallError(`${this.address} answered: ${error.message}`, false, { cause: error });
     }

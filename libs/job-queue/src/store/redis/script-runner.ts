@@ -35,6 +35,7 @@ const SCRIPTS = {
   recent: 'prelude',
   count: 'prelude',
   wake: 'prelude',
+  permissions: 'prelude',
   'lock-acquire': 'locks',
   'lock-renew': 'locks',
   'lock-release': 'locks',
