@@ -1,0 +1,101 @@
+/** One store of locks, as several processes have it, under the commands of the model test. */
+import type { HeldLock, LockStore } from '#lib/store/lock-store.js';
+import { LOCKS, type LeaseChoice, type LockCommand } from './lock-commands.js';
+import type { World } from './model-run.js';
+
+interface Asked {
+  readonly lock: string;
+  readonly owner: string;
+  readonly store: LockStore;
+}
+
+export class LockWorld implements World<LockCommand> {
+  /** In the order in which they were granted: the same in every store. */
+  private readonly leases: HeldLock[] = [];
+  private readonly asked: Asked[] = [];
+
+  constructor(
+    /** One per process. */
+    private readonly stores: readonly [LockStore, ...LockStore[]],
+    private readonly pass: (ms: number) => Promise<void>,
+  ) {}
+
+  mayRun(command: LockCommand): boolean {
+    if (command.name === 'abandon') return this.asked.length > 0;
+    const needsLease = command.name === 'renew' || command.name === 'release' || command.name === 'write';
+    return !needsLease || this.leases.length > 0;
+  }
+
+  async run(command: LockCommand): Promise<unknown> {
+    const [store] = this.stores;
+    switch (command.name) {
+      case 'acquire':
+        return this.acquire(command);
+      case 'renew': {
+        const { ttlMs } = command;
+        return store.renew(command.leases.map((choice) => ({ ...this.leaseOf(choice), ttlMs })));
+      }
+      case 'release':
+        return store.release(this.leaseOf(command.lease));
+      case 'abandon': {
+        const who = this.asked[this.asked.length - 1 - (command.asked % this.asked.length)];
+        return who && who.store.abandon(who.lock, who.owner);
+      }
+      case 'write': {
+        const lease = this.leaseOf(command.lease);
+        const reply = await store.fencedSet(lease.name, command.value, lease);
+        // Which token stands in the way is seen in the value.
+        return reply.written;
+      }
+      case 'pass':
+        return this.pass(command.ms);
+    }
+  }
+
+  async look(): Promise<unknown> {
+    const [store] = this.stores;
+    const locks = await Promise.all(LOCKS.map((lock) => store.inspect(lock)));
+    const values = await Promise.all(LOCKS.map((lock) => store.fencedGet(lock)));
+    return {
+      locks: locks.map(({ holder, waiters }) => ({
+        // A token that its owner has not taken up yet has no number.
+        holder: holder && { ...holder, token: this.numberOf(holder) },
+        waiters,
+      })),
+      values: values.map((value) => value && { ...value, token: this.numberOf(value) }),
+    };
+  }
+
+  private async acquire(command: Extract<LockCommand, { name: 'acquire' }>): Promise<unknown> {
+    const { lock, ttlMs, waitMs, process } = command;
+    const before = this.asked.findLast((one) => one.lock === lock);
+    const store = this.stores[process] ?? this.stores[0];
+    const who = command.again && before ? before : { lock, owner: `owner-${this.asked.length}`, store };
+    if (who !== before) this.asked.push(who);
+    const { owner } = who;
+    const reply = await who.store.acquire({ name: lock, owner, ttlMs, waitMs });
+    if (!reply.granted) return reply;
+    const lease = { name: lock, owner, token: reply.token };
+    const isHigher = this.note(lease);
+    return { granted: true, token: this.numberOf(lease), isHigher };
+  }
+
+  /** Whether the lease is new, and its token higher than every earlier one of the lock. */
+  private note(lease: HeldLock): boolean {
+    const earlier = this.leases.filter(({ name }) => name === lease.name).map(({ token }) => token);
+    if (earlier.includes(lease.token)) return false;
+    this.leases.push(lease);
+    return lease.token > Math.max(0, ...earlier);
+  }
+
+  private leaseOf(choice: LeaseChoice): HeldLock {
+    const lease = this.leases[this.leases.length - 1 - (choice % this.leases.length)];
+    if (!lease) throw new Error('there was no lease to choose from');
+    return lease;
+  }
+
+  /** Two stores mint different tokens: what is compared is whose they are. Each lock mints its own. */
+  private numberOf({ owner, token }: { readonly owner: string; readonly token: number }): number {
+    return this.leases.findIndex((lease) => lease.owner === owner && lease.token === token);
+  }
+}
