@@ -5,9 +5,12 @@ import type { Outcome } from '#lib/job/outcome.js';
 import type { JobKeys, NewJob } from '#lib/store/new-job.js';
 import { ERROR, newJob, once, unique } from '../contract/contract-store.js';
 
-/** One of the attempts that have not ended, or of all there were, which may be stale; counted from the latest on. */
+/**
+ * One of the attempts that have not ended, or a stale one, of a job that runs again if there is any; counted from the
+ * latest on.
+ */
 export interface AttemptChoice {
-  readonly from: 'running' | 'all';
+  readonly from: 'running' | 'stale';
   readonly back: number;
 }
 
@@ -49,6 +52,7 @@ export type JobCommand =
     }
   | {
       readonly name: 'renew';
+      /** Where there is no attempt, which else says whose heartbeat it is. */
       readonly worker: number;
       readonly attempts: readonly AttemptChoice[];
       readonly leaseMs: number;
@@ -59,6 +63,8 @@ export type JobCommand =
   | { readonly name: 'promote' | 'prune'; readonly limit: number }
   | { readonly name: 'cancel' | 'remove' | 'redrive'; readonly job: JobChoice }
   | { readonly name: 'pause' | 'resume' | 'count' }
+  /** An idle worker looks whether it was woken. */
+  | { readonly name: 'listen' }
   | { readonly name: 'recent'; readonly windowMs: number }
   | {
       readonly name: 'page through';
@@ -86,7 +92,7 @@ const jobIn = (statuses: readonly JobStatus[]): fc.Arbitrary<JobChoice> =>
 const anyJob = jobIn(JOB_STATUSES);
 const deadJob = jobIn(['dead', 'dead', 'dead', 'dead', 'done', 'blocked']);
 const attempt: fc.Arbitrary<AttemptChoice> = fc.record({
-  from: fc.constantFrom('running', 'running', 'running', 'running', 'all'),
+  from: fc.constantFrom('running', 'running', 'running', 'running', 'stale'),
   back: fc.nat(6),
 });
 const worker = fc.nat(2);
@@ -103,8 +109,8 @@ const keys: fc.Arbitrary<JobKeys> = fc.record({
     fc
       .record({
         key: fc.constantFrom('i0', 'i0', 'i1'),
-        fingerprint: fc.constantFrom('same', 'same', 'same', 'other'),
-        ttlMs: fc.constantFrom(SECOND_MS, MINUTE_MS, 24 * HOUR_MS),
+        fingerprint: fc.constantFrom('same', 'same', 'other'),
+        ttlMs: fc.constantFrom(SECOND_MS, SECOND_MS, MINUTE_MS, 24 * HOUR_MS),
       })
       .map(({ key, ...changes }) => once(key, changes)),
   ),
@@ -220,6 +226,7 @@ export const jobCommand: fc.Arbitrary<JobCommand> = fc.oneof(
       { name: 'count' },
     ),
   },
+  { weight: 2, arbitrary: fc.constant<JobCommand>({ name: 'listen' }) },
   {
     weight: 1,
     arbitrary: fc

@@ -5,21 +5,26 @@ import fc from 'fast-check';
 export type LeaseChoice = number;
 
 export type LockCommand =
-  /** `again`: with the owner that asked last, who may hold it, wait for it, or have lost it. */
+  /** `again`: with the owner who asked so many before the last, who may hold it, wait for it, or have lost it. */
   | {
       readonly name: 'acquire';
       readonly process: number;
       readonly lock: string;
       readonly ttlMs: number;
       readonly waitMs: number;
-      readonly again: boolean;
+      readonly again: number | undefined;
     }
   | { readonly name: 'renew'; readonly leases: readonly LeaseChoice[]; readonly ttlMs: number }
   | { readonly name: 'release'; readonly lease: LeaseChoice }
   /** Somebody who stands in line, or the holder. */
   | { readonly name: 'abandon'; readonly asked: number }
-  /** A fenced value of the lease's lock. */
-  | { readonly name: 'write'; readonly lease: LeaseChoice; readonly value: string }
+  /** A fenced value of the lease's lock. `twin`: by an owner who was given the same token by a primary that was cut off. */
+  | {
+      readonly name: 'write';
+      readonly lease: LeaseChoice;
+      readonly value: string;
+      readonly twin: boolean;
+    }
   | { readonly name: 'pass'; readonly ms: number };
 
 export const LOCKS = ['invoice:7', 'a{b}%'];
@@ -38,7 +43,7 @@ export const lockCommand: fc.Arbitrary<LockCommand> = fc.oneof(
         lock,
         ttlMs,
         waitMs: fc.constantFrom(0, 2_000, 60_000, 60_000),
-        again: fc.boolean(),
+        again: fc.option(fc.nat(3), { nil: undefined, freq: 1 }),
       })
       .map((request): LockCommand => ({ name: 'acquire', ...request })),
   },
@@ -53,7 +58,7 @@ export const lockCommand: fc.Arbitrary<LockCommand> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc
-      .record({ lease, value: fc.nat(99).map(String) })
+      .record({ lease, value: fc.nat(99).map(String), twin: fc.constantFrom(false, false, true) })
       .map((write): LockCommand => ({ name: 'write', ...write })),
   },
   {

@@ -42,10 +42,10 @@ export class LockWorld implements World<LockCommand> {
         return who && who.store.abandon(who.lock, who.owner);
       }
       case 'write': {
-        const lease = this.leaseOf(command.lease);
-        const reply = await store.fencedSet(lease.name, command.value, lease);
-        // Which token stands in the way is seen in the value.
-        return reply.written;
+        const { name, owner, token } = this.leaseOf(command.lease);
+        const lease = { owner: command.twin ? `twin of ${owner}` : owner, token };
+        const reply = await store.fencedSet(name, command.value, lease);
+        return reply.written || { ...reply, current: this.numberOf(name, reply.current) };
       }
       case 'pass':
         return this.pass(command.ms);
@@ -57,27 +57,28 @@ export class LockWorld implements World<LockCommand> {
     const locks = await Promise.all(LOCKS.map((lock) => store.inspect(lock)));
     const values = await Promise.all(LOCKS.map((lock) => store.fencedGet(lock)));
     return {
-      locks: locks.map(({ holder, waiters }) => ({
+      locks: locks.map(({ holder, waiters }, i) => ({
         // A token that its owner has not taken up yet has no number.
-        holder: holder && { ...holder, token: this.numberOf(holder) },
+        holder: holder && { ...holder, token: this.numberOf(LOCKS[i], holder.token) },
         waiters,
       })),
-      values: values.map((value) => value && { ...value, token: this.numberOf(value) }),
+      values: values.map((value, i) => value && { ...value, token: this.numberOf(LOCKS[i], value.token) }),
     };
   }
 
   private async acquire(command: Extract<LockCommand, { name: 'acquire' }>): Promise<unknown> {
     const { lock, ttlMs, waitMs, process } = command;
-    const before = this.asked.findLast((one) => one.lock === lock);
+    const before = this.asked.filter((one) => one.lock === lock);
+    const again = command.again === undefined ? undefined : before.at(-1 - command.again);
     const store = this.stores[process] ?? this.stores[0];
-    const who = command.again && before ? before : { lock, owner: `owner-${this.asked.length}`, store };
-    if (who !== before) this.asked.push(who);
+    const who = again ?? { lock, owner: `owner-${this.asked.length}`, store };
+    if (!again) this.asked.push(who);
     const { owner } = who;
     const reply = await who.store.acquire({ name: lock, owner, ttlMs, waitMs });
     if (!reply.granted) return reply;
     const lease = { name: lock, owner, token: reply.token };
     const isHigher = this.note(lease);
-    return { granted: true, token: this.numberOf(lease), isHigher };
+    return { granted: true, token: this.numberOf(lock, reply.token), isHigher };
   }
 
   /** Whether the lease is new, and its token higher than every earlier one of the lock. */
@@ -95,7 +96,7 @@ export class LockWorld implements World<LockCommand> {
   }
 
   /** Two stores mint different tokens: what is compared is whose they are. Each lock mints its own. */
-  private numberOf({ owner, token }: { readonly owner: string; readonly token: number }): number {
-    return this.leases.findIndex((lease) => lease.owner === owner && lease.token === token);
+  private numberOf(lock: string | undefined, token: number): number {
+    return this.leases.findIndex((lease) => lease.name === lock && lease.token === token);
   }
 }

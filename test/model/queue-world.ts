@@ -21,6 +21,13 @@ interface Attempt extends HeldLease {
 
 const NO_CALL = { settlements: [], claimMax: 0, leaseMs: LONG_MS };
 
+/** What is not the store's. */
+export interface Surroundings {
+  readonly pass: (ms: number) => Promise<void>;
+  /** Whether an idle worker that listens now is woken at once, if the model says so. The system is asked first. */
+  readonly wasWokenIfNeeded: () => Promise<boolean>;
+}
+
 export class QueueWorld implements World<JobCommand> {
   /** All there were, in the order in which they were claimed: the same in every store. */
   private readonly attempts: Attempt[] = [];
@@ -32,7 +39,7 @@ export class QueueWorld implements World<JobCommand> {
 
   constructor(
     private readonly store: JobStore,
-    private readonly pass: (ms: number) => Promise<void>,
+    private readonly surroundings: Surroundings,
   ) {}
 
   mayRun(command: JobCommand): boolean {
@@ -91,11 +98,10 @@ export class QueueWorld implements World<JobCommand> {
         return reply && this.describeRepeated(reply);
       }
       case 'renew': {
-        const workerId = `${command.worker}`;
-        const leases = command.attempts
-          .filter(() => this.attempts.length > 0)
-          .map((choice) => this.attemptOf(choice))
-          .filter((attempt) => attempt.workerId === workerId);
+        const [first, ...others] = this.attempts.length > 0 ? command.attempts : [];
+        const attempts = first ? [first, ...others].map((choice) => this.attemptOf(choice)) : [];
+        const workerId = attempts[0]?.workerId ?? `${command.worker}`;
+        const leases = attempts.filter((attempt) => attempt.workerId === workerId);
         return store.renew(worker(workerId), leases, command.leaseMs);
       }
       case 'sign off':
@@ -123,12 +129,14 @@ export class QueueWorld implements World<JobCommand> {
         return store[command.name]();
       case 'count':
         return store.count('runaways', 1);
+      case 'listen':
+        return this.surroundings.wasWokenIfNeeded();
       case 'recent':
         return store.recent(STATS, command.windowMs);
       case 'page through':
         return this.pageThrough(command.status, command.limit, command.order);
       case 'pass':
-        return this.pass(command.ms);
+        return this.surroundings.pass(command.ms);
     }
   }
 
@@ -168,7 +176,9 @@ export class QueueWorld implements World<JobCommand> {
 
   /** Lets all that is kept for a time run out, and every worker leave. */
   async forget(ms: number, workers: number): Promise<void> {
-    await this.pass(ms);
+    await this.surroundings.pass(ms);
+    const dead = await this.idsOf('dead');
+    for (const [i, id] of dead.entries()) if (i % 2 === 0) await this.store.remove(id);
     while ((await this.store.prune(100)) > 0);
     for (let i = 0; i < workers; i += 1) await this.store.signOff(`${i}`);
   }
@@ -247,10 +257,17 @@ export class QueueWorld implements World<JobCommand> {
   }
 
   private attemptOf({ from, back }: AttemptChoice): Attempt {
-    const attempts = from === 'running' && this.running.length > 0 ? this.running : this.attempts;
+    const preferred = from === 'running' ? this.running : this.stale();
+    const attempts = preferred.length > 0 ? preferred : this.attempts;
     const attempt = attempts[attempts.length - 1 - (back % attempts.length)];
     if (!attempt) throw new Error('there was no attempt to choose from');
     return attempt;
+  }
+
+  private stale(): readonly Attempt[] {
+    return this.attempts.filter((old) =>
+      this.running.some(({ jobId, token }) => jobId === old.jobId && token !== old.token),
+    );
   }
 
   /** A worker settles its own attempts only. */

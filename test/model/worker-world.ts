@@ -12,7 +12,7 @@ import { Worker } from '#lib/worker/worker.js';
 import { newJob } from '../contract/contract-store.js';
 import { FlakyStore, type Fate } from './flaky-store.js';
 
-/** How a handler takes its end: `deaf` returns some time and never looks at its signal, `hung` never returns. */
+/** How a handler takes its end: `deaf` takes long and never looks at its signal, `hung` never returns. */
 export type Manner = 'returns' | 'throws' | 'gives up' | 'obeys' | 'deaf' | 'hung';
 
 export const CONCURRENCY = 3;
@@ -45,8 +45,13 @@ export class WorkerWorld {
   private readonly stops: { readonly sinceMs: number; isOver: boolean }[] = [];
   /** Which call carries the outcome of an attempt. */
   private readonly carriers = new Map<FencingToken, string>();
+  /** Attempts whose worker has noticed, while their handler ran, that the lease is lost. */
+  private readonly lost = new Set<FencingToken>();
+  /** Lost attempts whose handler did not return in time. */
+  private readonly dropped = new Set<FencingToken>();
+  /** What was wrong with calls: the worker would take what is thrown there for a failure of its store. */
+  private readonly wrongs: string[] = [];
   private readonly jobIds: string[] = [];
-  private runaways = 0;
   private healed = false;
 
   constructor(
@@ -59,7 +64,7 @@ export class WorkerWorld {
     const network = {
       scheduler,
       nextFate: () => (this.healed ? 'arrives' : nextFate()),
-      onCall: (call: LaneCall) => this.checkCall(call),
+      onCall: (call: LaneCall) => this.noteCall(call),
     };
     this.store = new FlakyStore({ queue: 'jobs', retention: QUEUE.retention }, network);
   }
@@ -67,11 +72,12 @@ export class WorkerWorld {
   startWorker(): void {
     const events = new JobEvents();
     events.on('runaway', ({ fencingToken }) => {
-      this.runaways += 1;
+      if (this.lost.has(fencingToken)) this.dropped.add(fencingToken);
       for (const run of this.running) if (run.token === fencingToken) this.running.delete(run);
     });
     const invoke = (payload: unknown, job: JobContext): Promise<string> => this.handle(payload, job);
     const handler = { queue: 'jobs', type: 'test', label: 'test', payload: undefined, options: {}, invoke };
+    events.on('lost', ({ fencingToken }) => void this.lost.add(fencingToken));
     const worker = new Worker({
       ...{ queue: QUEUE, store: this.store, events, shutdownTimeoutMs: SHUTDOWN_MS },
       findHandler: () => handler,
@@ -87,10 +93,10 @@ export class WorkerWorld {
     void worker?.stop().then(() => (stop.isOver = true));
   }
 
-  async enqueue(manner: Manner): Promise<void> {
+  async enqueue(manner: Manner, delayMs = 0): Promise<void> {
     const id = `j${this.jobIds.length}`;
     this.jobIds.push(id);
-    await this.store.enqueue([newJob(id, { spec: `{"type":"test","payload":"${manner}"}` })]);
+    await this.store.enqueue([newJob(id, { delayMs, spec: `{"type":"test","payload":"${manner}"}` })]);
   }
 
   async cancel(index: number): Promise<void> {
@@ -111,6 +117,7 @@ export class WorkerWorld {
     for (let left = ms; left > 0; left -= BUSY_MS) {
       jest.advanceTimersByTime(Math.min(left, BUSY_MS));
       await untilQuiet();
+      await this.check();
     }
     await this.store.reap(LEASE_MS, 100);
     await this.check();
@@ -150,6 +157,7 @@ export class WorkerWorld {
 
   /** With `assert`, for Jest's `expect` would take longer than everything else here. */
   private async check(): Promise<void> {
+    assert.deepEqual(this.wrongs, []);
     for (const { workerId } of this.workers) {
       const slots = [...this.running].filter((run) => run.workerId === workerId);
       assert.ok(slots.length <= CONCURRENCY, `${workerId} runs ${slots.length} jobs`);
@@ -167,14 +175,19 @@ export class WorkerWorld {
     }
   }
 
-  /** An outcome is offered in one call only, however often that is sent, and no call asks for more than there are slots. */
-  private checkCall({ workerId, lane, number, settlements, claimMax }: LaneCall): void {
+  /**
+   * An outcome is offered in one call only, however often that is sent. After its lease was lost only a result is,
+   * about which the store decides, and of a handler that was given up not even that.
+   */
+  private noteCall({ workerId, lane, number, settlements, claimMax }: LaneCall): void {
     const carrier = `${workerId} ${lane} ${number}`;
-    for (const { jobId, token } of settlements) {
-      assert.equal(this.carriers.get(token) ?? carrier, carrier, `${jobId} is settled twice`);
+    for (const { jobId, token, outcome } of settlements) {
+      if ((this.carriers.get(token) ?? carrier) !== carrier) this.wrongs.push(`${jobId} is settled twice`);
+      const mayBeOffered = !this.lost.has(token) || (outcome.kind === 'done' && !this.dropped.has(token));
+      if (!mayBeOffered) this.wrongs.push(`${jobId} is settled although its lease was lost`);
       this.carriers.set(token, carrier);
     }
-    assert.ok(claimMax <= CONCURRENCY, 'a call asks for more jobs than there are slots');
+    if (claimMax > CONCURRENCY) this.wrongs.push('a call asks for more jobs than there are slots');
   }
 
   private async handle(payload: unknown, job: JobContext): Promise<string> {
@@ -195,9 +208,12 @@ export class WorkerWorld {
     aborted.catch(() => {});
     if (payload === 'hung') return new Promise(() => {});
     if (payload === 'obeys') return aborted;
-    const end = this.scheduler.schedule(Promise.resolve('result'), label);
-    if (payload === 'deaf') return end;
-    const result = await Promise.race([end, aborted]);
+    const end = (): Promise<string> => this.scheduler.schedule(Promise.resolve('result'), label);
+    if (payload === 'deaf') {
+      for (let i = 0; i < 8; i += 1) await end();
+      return end();
+    }
+    const result = await Promise.race([end(), aborted]);
     if (payload === 'throws') throw new Error('it failed');
     if (payload === 'gives up') throw new PermanentError('it is no use');
     return result;
