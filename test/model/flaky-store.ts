@@ -72,12 +72,7 @@ export class FlakyStore extends MemoryJobStore {
     const fate = this.network.nextFate();
     const next = (what: string): Promise<void> => scheduler.schedule(Promise.resolve(), `${name} ${what}`);
     if (fate === 'late') {
-      // Nobody is there any more to hear what it says, a refusal included.
-      void next('is given up').then(() =>
-        next('arrives late')
-          .then(carryOut)
-          .catch(() => {}),
-      );
+      void this.arriveLate(name, carryOut);
       await next('fails');
       throw new StoreUnavailableError('the network is bad');
     }
@@ -87,5 +82,13 @@ export class FlakyStore extends MemoryJobStore {
     await next('is answered');
     if (fate === 'answer is lost') throw new StoreUnavailableError('the network is bad');
     return answer;
+  }
+
+  private async arriveLate(name: string, carryOut: () => Promise<unknown>): Promise<void> {
+    const { scheduler } = this.network;
+    await scheduler.schedule(Promise.resolve(), `${name} is given up`);
+    await scheduler.schedule(Promise.resolve(), `${name} arrives late`);
+    // Nobody is there any more to hear what it says, a refusal included.
+    await carryOut().catch(() => {});
   }
 }

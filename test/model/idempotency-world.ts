@@ -46,6 +46,8 @@ export class IdempotencyWorld implements World<IdempotencyCommand> {
       }
       case 'pass':
         return this.pass(command.ms);
+      default:
+        throw new Error('no such command');
     }
   }
 

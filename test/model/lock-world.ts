@@ -49,6 +49,8 @@ export class LockWorld implements World<LockCommand> {
       }
       case 'pass':
         return this.pass(command.ms);
+      default:
+        throw new Error('no such command');
     }
   }
 

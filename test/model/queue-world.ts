@@ -137,6 +137,8 @@ export class QueueWorld implements World<JobCommand> {
         return this.pageThrough(command.status, command.limit, command.order);
       case 'pass':
         return this.surroundings.pass(command.ms);
+      default:
+        throw new Error('no such command');
     }
   }
 
@@ -223,8 +225,13 @@ export class QueueWorld implements World<JobCommand> {
   }
 
   /** `more` is left out: a store may be unsure whether what stands in the queue still counts. */
-  private describeReply({ more: _, claimed, ...reply }: LaneReply): object {
-    return { ...reply, claimed: claimed.map((job) => ({ ...job, token: this.numberOf(job.token) })) };
+  private describeReply(reply: LaneReply): object {
+    const { claimed } = reply;
+    return {
+      ...reply,
+      more: undefined,
+      claimed: claimed.map((job) => ({ ...job, token: this.numberOf(job.token) })),
+    };
   }
 
   /** What else there is to do may have changed since the first answer, and the worker will ask anyway. */
