@@ -9,7 +9,7 @@ import type { Fate } from './flaky-store.js';
 import { runParameters, SEED } from './model-run.js';
 import { CONCURRENCY, SHUTDOWN_MS, WorkerWorld, type Manner } from './worker-world.js';
 
-const RUNS = 800;
+const RUNS = 400;
 const WORKERS = 2;
 /** A wake-up comes at once; a worker that missed one would look again after 5 s. */
 const SOON_MS = 500;
