@@ -106,6 +106,53 @@ export function describeCombinedKeys(factory: ContractFactory): void {
       });
     });
 
+    it('are not handed around between jobs that each have one of them reserved', async () => {
+      await driver().enqueueWith(OPERATION, 'holds-i');
+      const [operator] = await driver().claim();
+      await driver().enqueueWith(BOTH, 'waits-i');
+      await driver().claim();
+      await driver().enqueueWith(RESOURCE, 'holds-r');
+      const [holder] = await driver().claim();
+      await driver().enqueueWith(BOTH, 'waits-r', 'waits-r-too');
+      await driver().claim();
+      if (!operator || !holder) throw new Error('both were ready');
+      await driver().settle(operator, OUTCOMES.dead);
+      await driver().settle(holder, OUTCOMES.done);
+
+      const reply = await driver().exchange({ claimMax: 10 });
+      expect(reply.claimed).toHaveLength(1);
+      expect(reply.blocked.length).toBeLessThan(5);
+      for (const attempt of reply.claimed) await driver().settle(attempt, OUTCOMES.retry);
+      expect(await driver().drain()).toHaveLength(1);
+      expect(await driver().counts()).toEqual({ done: 3, dead: 1, retrying: 1 });
+    });
+
+    it.each(['cancel', 'remove'] as const)(
+      'pass on from a job that keeps the one while it waits for the other: %s',
+      async (operation) => {
+        await driver().enqueueWith(OPERATION, 'holds-i');
+        const [operator] = await driver().claim();
+        await driver().enqueueWith(OPERATION, 'next-i');
+        await driver().claim();
+        await driver().enqueueWith(RESOURCE, 'holds-r');
+        const [holder] = await driver().claim();
+        await driver().enqueueWith(BOTH, 'both');
+        await driver().enqueueWith(RESOURCE, 'next-r');
+        await driver().claim();
+        if (!operator || !holder) throw new Error('both were ready');
+        await driver().settle(operator, OUTCOMES.dead);
+        // Now the one has the operation reserved and the other the resource, and stands in front.
+        await driver().settle(holder, OUTCOMES.done);
+        expect(await driver().idsOf('queued')).toEqual(['both', 'next-i']);
+        expect(await driver().claimIds(1)).toEqual(['next-i']);
+        expect(await driver().read('both')).toMatchObject({ blockedOn: 'idempotency:i' });
+        expect(await driver().statusOf('next-r')).toBe('blocked');
+
+        await driver().store[operation]('both');
+        expect(await driver().claimIds()).toEqual(['next-r']);
+      },
+    );
+
     it('never lock two jobs against each other that need the same ones', async () => {
       await driver().enqueueWith({ resource: 'x', idempotency: once('y') }, 'a', 'b');
       await driver().enqueueWith({ resource: 'y', idempotency: once('x') }, 'c', 'd');

@@ -133,6 +133,23 @@ export function describeLanes(factory: ContractFactory): void {
     expect(await driver().read('b')).toMatchObject({ status: 'processing', token: b.token });
   });
 
+  it('refuses each part of a call that was overtaken by the other part of a later one', async () => {
+    await driver().enqueueAll('a', 'b', 'c');
+    const [a, b] = await driver().claim(2, { number: 1 });
+    if (!a || !b) throw new Error('two jobs were ready');
+    await driver().exchange({
+      number: 2,
+      settlements: [{ jobId: 'a', token: a.token, outcome: OUTCOMES.done }],
+    });
+    await expect(driver().claim(2, { number: 1 })).rejects.toBeInstanceOf(SupersededCallError);
+
+    await driver().claim(1, { number: 4 });
+    const settlements = [{ jobId: 'b', token: b.token, outcome: OUTCOMES.done }];
+    const overtaken = driver().exchange({ number: 3, settlements });
+    await expect(overtaken).rejects.toBeInstanceOf(SupersededCallError);
+    expect(await driver().read('b')).toMatchObject({ status: 'processing', token: b.token });
+  });
+
   it('numbers each lane and each worker on its own', async () => {
     await driver().enqueueAll('a', 'b', 'c');
     expect(await driver().claim(1, { number: 7 })).toHaveLength(1);
@@ -160,5 +177,13 @@ export function describeLanes(factory: ContractFactory): void {
     await driver().store.signOff('worker-1');
     await driver().enqueue('b');
     expect(await driver().claim(1, { number: 1 })).toHaveLength(1);
+  });
+
+  it('remembers the calls of a worker that signed off while it holds leases', async () => {
+    await driver().enqueueAll('a', 'b');
+    const [held] = await driver().claim(1, { number: 9 });
+    await driver().store.signOff('worker-1');
+    await expect(driver().claim(1, { number: 8 })).rejects.toBeInstanceOf(SupersededCallError);
+    expect(await driver().claim(1, { number: 9 })).toEqual([held]);
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Two owners, one lock, every operation against every other. The memory store is the model: in sequence both
- * stores must answer alike, and what two operations at the same moment do must be what one of their orders does.
+ * Two owners, one lock, every operation against every other. The memory store is the model: what two operations at
+ * the same moment do must be what one of their orders does.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -77,12 +77,6 @@ function redisWorld(): World {
   return new World({ storeOf: (owner) => (owner === 'b' ? other : locks.store), name, expire });
 }
 
-async function inSequence(world: World, before: readonly Step[], steps: readonly Step[]): Promise<string[]> {
-  const seen = [];
-  for (const step of [...before, ...steps]) seen.push(await world.run(step), ...(await world.look()));
-  return comparable(seen);
-}
-
 /** Only the two answers and the end count: what is seen in between depends on the order. */
 async function pair(world: World, before: readonly Step[], run: (world: World) => Promise<Seen[]>) {
   for (const step of before) await world.run(step);
@@ -114,21 +108,6 @@ describe('operations of two owners on one lock', () => {
       }
     },
   );
-
-  it('any sequence is answered alike by both stores', async () => {
-    const steps = fc.array(fc.constantFrom(...STEPS, { owner: 'c', operation: 'queue' as const }), {
-      minLength: 3,
-      maxLength: 25,
-    });
-    await fc.assert(
-      fc.asyncProperty(steps, async (sequence) => {
-        expect(await inSequence(redisWorld(), [], sequence)).toEqual(
-          await inSequence(memoryWorld(), [], sequence),
-        );
-      }),
-      { numRuns: 150 },
-    );
-  });
 
   it('the token of the holder only rises, whatever happens', async () => {
     const steps = fc.array(fc.constantFrom(...STEPS), { minLength: 5, maxLength: 25 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DEFAULTS } from '#lib/options/defaults.js';
 import { MemoryJobStore } from '#lib/store/memory/memory-job-store.js';
-import { newJob, OUTCOMES, StoreDriver, type ContractFactory } from './contract-store.js';
+import { newJob, OUTCOMES, StoreDriver, worker, type ContractFactory } from './contract-store.js';
 import { describeJobStoreContract } from './job-store.contract.js';
 
 const MINUTE_MS = 60_000;
@@ -54,6 +54,7 @@ describe('MemoryJobStore', () => {
   it('forgets the calls of a worker that is silent for an hour and holds nothing', async () => {
     const driver = await create();
     await driver.enqueueAll('a', 'b');
+    for (const workerId of ['worker-1', 'holds']) await driver.store.renew(worker(workerId), [], MINUTE_MS);
     await driver.claimOne({ number: 5, workerId: 'holds', leaseMs: 1_000 * MINUTE_MS });
     await driver.settle(await driver.claimOne({ number: 5 }), OUTCOMES.done);
     await driver.advance(61 * MINUTE_MS);

@@ -1,7 +1,7 @@
 /** Contract: counts, ages and counters. */
 import { expect, it } from '@jest/globals';
 import { STATS } from '#lib/store/job-store.js';
-import { LONG_MS, OUTCOMES, PASSED_MS, useStore, type ContractFactory } from './contract-store.js';
+import { LONG_MS, OUTCOMES, PASSED_MS, unique, useStore, type ContractFactory } from './contract-store.js';
 
 /** Two minutes, for a minute may turn over during a test. */
 const WINDOW_MS = 120_000;
@@ -91,6 +91,18 @@ export function describeStatistics(factory: ContractFactory): void {
     expect(oldestReadyAgeMs).toBeGreaterThanOrEqual(PASSED_MS);
     const { now } = await driver().exchange({ claimMax: 1 });
     expect(oldestReadyAgeMs).toBeLessThanOrEqual(Number(now) - createdAt(spec));
+  });
+
+  it('look past the former place of a job that was put off and came back', async () => {
+    const keys = { dedup: unique('key', { onDuplicate: 'replace' }) };
+    await driver().enqueue('a', { keys });
+    await driver().advance(PASSED_MS);
+    await driver().enqueue('a is late', { keys, delayMs: LONG_MS });
+    await driver().enqueue('next');
+    await driver().enqueue('a comes at once', { keys });
+    expect(await driver().idsOf('queued')).toEqual(['next', 'a']);
+    const { oldestReadyAgeMs } = await driver().store.snapshot();
+    expect(oldestReadyAgeMs).toBeLessThan(PASSED_MS);
   });
 
   it('tell the age since creation also of a job that was scheduled first', async () => {

@@ -63,7 +63,7 @@ export class MemoryJobStore implements JobStore {
   }
 
   async exchange(call: LaneCall): Promise<LaneReply> {
-    const lane = this.workers.lane(call, this.state.now());
+    const lane = this.workers.lane(call);
 
     if (call.settlements.length > 0 && call.number > lane.settleNumber) {
       lane.settled = settle(this.state, call.settlements);
@@ -97,18 +97,22 @@ export class MemoryJobStore implements JobStore {
   }
 
   async signOff(workerId: string): Promise<void> {
-    this.workers.signOff(workerId);
+    // While it still holds leases, its calls may still come again.
+    if (!this.holders().has(workerId)) this.workers.signOff(workerId);
   }
 
   /** A lease entry cannot vanish here, so there is nothing to look for at silent workers: `_leaseMs` has no use. */
   async reap(_leaseMs: number, limit: number): Promise<ReapReply> {
     const now = this.state.now();
     const reply = reapExpired(this.state, now, limit);
-    this.workers.forgetSilent(now, () => {
-      const held = this.state.timed.processing.page('oldest', undefined, Infinity);
-      return new Set(held.map(({ workerId }) => workerId));
-    });
+    this.workers.forgetSilent(now, () => this.holders());
     return reply;
+  }
+
+  /** The workers that hold leases. */
+  private holders(): ReadonlySet<string | undefined> {
+    const held = this.state.timed.processing.page('oldest', undefined, Infinity);
+    return new Set(held.map(({ workerId }) => workerId));
   }
 
   async promote(limit: number): Promise<PromoteReply> {

@@ -13,8 +13,8 @@ export interface WaitingRoom {
 
 interface KeyLock {
   /**
-   * The job that runs with the key, or the one it is reserved for, which is next and queued. Never one that
-   * has neither an attempt nor a reservation, so a lock that exists is a key that is busy.
+   * The job that runs with the key, or the one it is reserved for, which is next: queued, or waiting for its other
+   * key. Never one that has neither an attempt nor a reservation, so a lock that exists is a key that is busy.
    */
   holder: StoredJob;
   /** Ids in the order in which the jobs were blocked. Some may have left since; they are passed over. */
@@ -27,7 +27,11 @@ export class MemoryKeys {
 
   constructor(private readonly room: WaitingRoom) {}
 
-  /** Takes all keys for an attempt, or none: then the job is blocked on the busy one and passes the other on. */
+  /**
+   * Takes all keys for an attempt, or none: then the job is blocked on the busy one and passes the other on. Only a
+   * resource that it has reserved it keeps while its operation is not running yet but reserved for somebody else.
+   * Did both pass on what they have, then jobs with the same two keys could hand them around for ever.
+   */
   take(job: StoredJob): boolean {
     const names = namesOf(job);
     for (const name of names) {
@@ -35,7 +39,11 @@ export class MemoryKeys {
       if (!lock || lock.holder === job) continue;
       lock.waiting.push(job.id);
       this.room.block(job, name);
-      for (const other of names) if (other !== name) this.pass(job, other);
+      const waitsForResource = name === names[0] && job.resourceKey !== undefined;
+      const isReserved = lock.holder.status !== 'processing';
+      if (waitsForResource || !isReserved) {
+        for (const other of names) if (other !== name) this.pass(job, other);
+      }
       return false;
     }
     for (const name of names) {

@@ -46,6 +46,8 @@ export class MemoryLockStore implements LockStore {
 
   private standInLine(lock: MemoryLock, owner: string, ttlMs: number, waitMs: number): number {
     const now = this.locks.now();
+    if (lock.lineEndsAt <= now) lock.waiters.clear();
+    lock.lineEndsAt = now + lockRecheckMs + lockWaiterGraceMs;
     // A Map keeps the place of a key that is set again.
     const place = lock.waiters.has(owner) ? [...lock.waiters.keys()].indexOf(owner) : lock.waiters.size;
     const leftMs = Math.max(1, (lock.holder?.expiresAt ?? 0) - now);

@@ -23,6 +23,8 @@ export class MemoryLock {
   holder: Holder | undefined;
   /** First in line first. */
   readonly waiters = new Map<LockOwner, Waiter>();
+  /** No waiter's deadline is later. */
+  lineEndsAt = 0;
 
   constructor(readonly name: string) {}
 

@@ -13,7 +13,8 @@ export interface LaneMemory {
 }
 
 interface WorkerRecord {
-  lastHeardAt: number;
+  /** Of its last heartbeat; `undefined` for one that never sent any, which is kept until it signs off. */
+  lastHeardAt: number | undefined;
   readonly lanes: Map<number, LaneMemory>;
 }
 
@@ -25,9 +26,8 @@ export class MemoryWorkers {
   }
 
   /** @throws SupersededCallError when a later call of the lane was carried out already. */
-  lane(call: LaneCall, now: number): LaneMemory {
+  lane(call: LaneCall): LaneMemory {
     const record = this.recordOf(call.workerId);
-    record.lastHeardAt = now;
     const known = record.lanes.get(call.lane);
     if (known) {
       if (call.number < Math.max(known.settleNumber, known.claimNumber)) {
@@ -47,7 +47,7 @@ export class MemoryWorkers {
   /** Forgets workers that are silent for long, except those that still hold jobs. `holders` is asked only if need be. */
   forgetSilent(now: number, holders: () => ReadonlySet<string | undefined>): void {
     const silent = [...this.records].filter(
-      ([, { lastHeardAt }]) => lastHeardAt <= now - INTERNAL.forgetWorkerMs,
+      ([, { lastHeardAt }]) => lastHeardAt !== undefined && lastHeardAt < now - INTERNAL.forgetWorkerMs,
     );
     if (silent.length === 0) return;
     const kept = holders();
@@ -59,7 +59,7 @@ export class MemoryWorkers {
   private recordOf(workerId: string): WorkerRecord {
     const known = this.records.get(workerId);
     if (known) return known;
-    const created: WorkerRecord = { lastHeardAt: 0, lanes: new Map() };
+    const created: WorkerRecord = { lastHeardAt: undefined, lanes: new Map() };
     this.records.set(workerId, created);
     return created;
   }

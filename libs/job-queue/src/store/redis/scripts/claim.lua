@@ -18,9 +18,12 @@ local deadline = int(now + lease_ms)
 local blocked, replayed = {}, {}
 local reply = { int(now), '0', -1, blocked, replayed }
 
-local last = tonumber(redis.call('HGET', worker_key, 'claim:' .. lane)) or 0
-if number < last then return redis.error_reply('SUPERSEDED by call ' .. int(last)) end
-if number == last then return redis.error_reply('REPEATED call ' .. int(last)) end
+local last = redis.call('HMGET', worker_key, 'claim:' .. lane, 'settle:' .. lane)
+local last_claim, last_settle = tonumber(last[1]) or 0, tonumber(last[2]) or 0
+if number < last_claim or number < last_settle then
+  return redis.error_reply('SUPERSEDED by call ' .. int(math.max(last_claim, last_settle)))
+end
+if number == last_claim then return redis.error_reply('REPEATED call ' .. int(number)) end
 redis.call('HSET', worker_key, 'claim:' .. lane, int(number))
 if redis.call('HEXISTS', KEYS[1], 'paused') == 1 then return reply end
 

@@ -1,20 +1,24 @@
 -- Put behind the prelude in front of the scripts that end jobs or meet keys: who holds a key, who waits for it, and how it passes on.
 --
 -- lock:<kind>:<key>, kinds resource and idempotency, is '<token> <job id>' while a job with that key runs, or
--- 'reserved <job id>' while the job that is next waits to be claimed. It has no TTL: it is free when its
+-- 'reserved <job id>' while the job that is next waits to be claimed, or for its other key. It has no TTL: it is free when its
 -- holder has neither a lease nor a reservation, which everyone who meets it checks. So no chain of waiters
 -- can sleep for ever, whatever key was deleted.
 
 local KINDS = { 'resource', 'idempotency' }
 
--- The job that holds the key or has it reserved, or nil.
+-- The job that holds the key or has it reserved, or nil; and whether it is only reserved. A job keeps its
+-- reservation while it is queued, or waits for its other key.
 local function holder_of(kind, key)
   local value = redis.call('GET', base .. 'lock:' .. kind .. ':' .. key)
   if not value then return nil end
   local mark, id = string.match(value, '^(%S+) (.*)$')
-  local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'fencing_token')
-  if mark == 'reserved' then return run[1] == 'queued' and id or nil end
-  return run[1] == 'processing' and run[2] == mark and id or nil
+  local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'fencing_token', 'blocked_on')
+  if mark == 'reserved' then
+    local is_next = run[1] == 'queued' or run[1] == 'blocked' and run[3] ~= kind .. ':' .. key
+    return is_next and id or nil, true
+  end
+  return run[1] == 'processing' and run[2] == mark and id or nil, false
 end
 
 local function is_blocked_on(id, blocked_on)
@@ -74,21 +78,25 @@ local function block(id, kind, key)
   count('blocked', 1)
 end
 
--- Takes all keys for an attempt, or none: then the job is blocked on the busy one and passes the other on.
+-- Takes all keys for an attempt, or none: then the job is blocked on the busy one and passes the other on. Only a
+-- resource that it has reserved it keeps while its operation is not running yet but reserved for somebody else.
+-- Did both pass on what they have, then jobs with the same two keys could hand them around for ever.
 local function take_keys(id, token, keys)
   for i, kind in ipairs(KINDS) do
     local key = keys[i]
     if key then
-      local holder = holder_of(kind, key)
+      local holder, is_reserved = holder_of(kind, key)
       -- Nobody holds it, but somebody may have waited longer than this job.
       if not holder and redis.call('EXISTS', base .. 'waiting:' .. kind .. ':' .. key) == 1 then
         hand_on(kind, key)
-        holder = holder_of(kind, key)
+        holder, is_reserved = holder_of(kind, key)
       end
       if holder and holder ~= id then
         block(id, kind, key)
-        for j, other in ipairs(KINDS) do
-          if j ~= i then release_key(id, other, keys[j]) end
+        if kind == 'resource' then
+          release_key(id, 'idempotency', keys[2])
+        elseif not is_reserved then
+          release_key(id, 'resource', keys[1])
         end
         return false
       end
@@ -179,4 +187,16 @@ local function prune_excess(status, keep, limit)
   if excess <= 0 then return 0 end
   prune(status, redis.call('ZRANGE', base .. status, 0, excess - 1))
   return excess
+end
+
+-- Whether the entry at that position (from 0) of a queued list is the one that counts. Of several entries of one
+-- job the last one of its own priority does, as in claim.lua.
+local function is_queued_at(priority, position, id)
+  local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'priority')
+  if status_of(id, run[1]) ~= 'queued' then return false end
+  if not redis.call('HGET', base .. 'gone', id) then return true end
+  local queued = queued_key(priority)
+  if queued_key(run[2]) ~= queued then return false end
+  local last = redis.call('LPOS', queued, id, 'RANK', -1, 'MAXLEN', 10000)
+  return not last or last == position
 end

@@ -18,9 +18,12 @@ local worker, lane, number = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local keep = { done = tonumber(ARGV[4]), dead = tonumber(ARGV[5]), cancelled = tonumber(ARGV[6]) }
 local worker_key, held_key = base .. 'worker:' .. worker, base .. 'held:' .. worker
 
-local last = redis.call('HMGET', worker_key, 'settle:' .. lane, 'settled:' .. lane)
-if number < (tonumber(last[1]) or 0) then return redis.error_reply('SUPERSEDED by call ' .. last[1]) end
-if number == tonumber(last[1]) then return cjson.decode(last[2]) end
+local last = redis.call('HMGET', worker_key, 'settle:' .. lane, 'settled:' .. lane, 'claim:' .. lane)
+local last_settle, last_claim = tonumber(last[1]) or 0, tonumber(last[3]) or 0
+if number < last_settle or number < last_claim then
+  return redis.error_reply('SUPERSEDED by call ' .. int(math.max(last_settle, last_claim)))
+end
+if number == last_settle then return cjson.decode(last[2]) end
 
 local counts = { done = 0, retried = 0, dead = 0, cancelled = 0, released = 0, snoozed = 0, stale_refused = 0 }
 local any_waiting = false

@@ -9,8 +9,8 @@ local queued, oldest_age = 0, 0
 for priority = 0, 9 do
   queued = queued + redis.call('LLEN', queued_key(priority))
   -- The head may be an entry that no longer counts; a few further ones are tried, not the whole list.
-  for _, id in ipairs(redis.call('LRANGE', queued_key(priority), 0, 9)) do
-    if status_of(id, redis.call('HGET', base .. 'run:' .. id, 'status')) == 'queued' then
+  for i, id in ipairs(redis.call('LRANGE', queued_key(priority), 0, 9)) do
+    if is_queued_at(priority, i - 1, id) then
       local created_at = string.match(redis.call('GETRANGE', base .. 'job:' .. id, 0, 40), '^{"created_at":(%d+)')
       oldest_age = math.max(oldest_age, now - (tonumber(created_at) or now))
       break
