@@ -10,7 +10,7 @@ import type { LockStore } from '../store/lock-store.js';
 import { MemoryJobStore } from '../store/memory/memory-job-store.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import { MemoryLocks } from '../store/memory/memory-locks.js';
-import { RedisConnection } from '../store/redis/connection.js';
+import { openConnection } from '../store/redis/open-connection.js';
 import { RedisIdempotencyStore } from '../store/redis/redis-idempotency-store.js';
 import { RedisJobStore } from '../store/redis/redis-job-store.js';
 import { RedisLockStore } from '../store/redis/redis-lock-store.js';
@@ -43,7 +43,7 @@ export async function openBackend(options: ResolvedOptions, logger: LoggerServic
       close: async () => {},
     };
   }
-  const redis = new RedisConnection(connection, {
+  const redis = openConnection(connection, {
     commandTimeoutMs,
     reconnect: INTERNAL.storeRetry,
     warn: (message) => logger.warn(message),

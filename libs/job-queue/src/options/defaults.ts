@@ -70,6 +70,13 @@ export const INTERNAL = {
   blockGraceMs: 2 * SECOND,
   /** Backoff of a worker that cannot reach its store. */
   storeRetry: { baseDelayMs: 100, maxDelayMs: 5 * SECOND, jitter: 'full' },
+  /** While the server of a key is away: how often to look whether it, or another in its place, is ready. */
+  clusterRecheckMs: 10,
+  /** Pause before a command that was not carried out is tried again, while its keys are on the move. */
+  clusterPauseMs: 50,
+  /** Least time between two questions to a cluster who has which keys, and the longest. */
+  clusterRefreshMs: 100,
+  clusterRefreshIntervalMs: 15 * SECOND,
   /** A job of an unknown type is put back for this long, and buried after the second figure. */
   unknownTypeDelayMs: 15 * SECOND,
   unknownTypePatienceMs: HOUR,

@@ -1,14 +1,17 @@
-/** The connection to Redis: fails fast, never sends a command twice, and says whether a failed one may have run. */
+/** The connection to one Redis server: fails fast, never sends a command twice, and says whether a failed one may have run. */
 import { Redis, type RedisOptions } from 'ioredis';
 import { IncompatibleStoreError, StoreUnavailableError } from '../../errors/errors.js';
 import { nextDelayMs, type Backoff } from '../../job/backoff.js';
-import type { ResolvedConnection } from '../../options/resolve-connection.js';
+import type { ResolvedClient } from '../../options/resolve-connection.js';
+import type { StoreConnection } from './store-connection.js';
 
-export type RedisConnectionOptions = Exclude<ResolvedConnection, 'memory'>;
+export type RedisConnectionOptions = ResolvedClient;
 
 export interface ConnectionSettings {
   readonly commandTimeoutMs: number;
   readonly reconnect: Backoff;
+  /** The server is reached as one of a cluster; else being one is worth a warning. */
+  readonly inCluster?: boolean;
   /** Hears what a person should know: Redis unreachable, too old, or configured so that jobs are in danger. */
   readonly warn: (message: string) => void;
 }
@@ -29,8 +32,10 @@ export class RedisCallError extends StoreUnavailableError {
 const PASSING_REPLY =
   /^(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|OOM|MISCONF|NOREPLICAS|UNBLOCKED|MOVED|ASK)\b/;
 const OLDEST_REDIS_MAJOR = 7;
+/** How long closing waits for the other end; ioredis's 2 s would hold up the exit of a process whose Redis is down. */
+export const DISCONNECT_TIMEOUT_MS = 200;
 
-export class RedisConnection {
+export class RedisConnection implements StoreConnection {
   private readonly client: Redis;
   /** Set once the server turned out to be unusable; every call then fails with it. */
   private incompatible: IncompatibleStoreError | undefined;
@@ -54,7 +59,6 @@ export class RedisConnection {
     });
   }
 
-  /** For people: where this connects to, without credentials. */
   get address(): string {
     const { host, port, sentinels, path } = this.client.options;
     if (sentinels?.length)
@@ -62,21 +66,20 @@ export class RedisConnection {
     return path ?? `${host ?? 'localhost'}:${port ?? 6379}`;
   }
 
-  /**
-   * Waits until the server answers and is found usable, at most `commandTimeoutMs`.
-   * @throws RedisCallError when it does not answer.
-   * @throws IncompatibleStoreError when it can never be used.
-   */
-  async open(): Promise<void> {
-    await this.call((client) => client.ping());
+  /** A command could be written at once. */
+  get isReady(): boolean {
+    return this.client.status === 'ready' && this.checking === undefined;
   }
 
-  /**
-   * Runs `send` on a ready connection within `commandTimeoutMs`, waiting for it included.
-   * @throws RedisCallError
-   */
-  async call<T>(send: (client: Redis) => Promise<T>): Promise<T> {
-    const deadline = performance.now() + this.settings.commandTimeoutMs;
+  async open(): Promise<void> {
+    await this.call('', (client) => client.ping());
+  }
+
+  deadline(): number {
+    return performance.now() + this.settings.commandTimeoutMs;
+  }
+
+  async call<T>(_key: string, send: (client: Redis) => Promise<T>, deadline = this.deadline()): Promise<T> {
     if (this.client.status !== 'ready') await this.waitUntilReady(deadline);
     if (this.checking) await this.waitUntilChecked(this.checking, deadline);
     if (this.incompatible) throw this.incompatible;
@@ -97,9 +100,14 @@ export class RedisConnection {
     }
   }
 
-  /** A client of its own for blocking commands; the caller closes it with `disconnect()`. */
   createBlockingClient(): Redis {
     return this.createClient({});
+  }
+
+  connectToEach(use: (client: Redis) => void): () => void {
+    const client = this.createClient({});
+    use(client);
+    return () => client.disconnect();
   }
 
   async close(): Promise<void> {
@@ -131,8 +139,7 @@ export class RedisConnection {
       // The bindings read replies in this shape, whatever the user's own client is set to.
       replyMapping: 'legacy',
       connectTimeout: this.settings.commandTimeoutMs,
-      // How long closing waits for the other end; ioredis's 2 s would hold up the exit of a process whose Redis is down.
-      disconnectTimeout: 200,
+      disconnectTimeout: DISCONNECT_TIMEOUT_MS,
       retryStrategy: (times: number) => nextDelayMs(this.settings.reconnect, times) + 10,
       // After a failover this socket may still lead to the old primary.
       reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
@@ -201,12 +208,19 @@ export class RedisConnection {
           'Upgrade the server or connect to another one.',
       );
     }
+    if (this.warned) return undefined;
+    this.warned = true;
     const policy = field('maxmemory_policy');
-    if (policy !== '' && policy !== 'noeviction' && !this.warned) {
-      this.warned = true;
+    if (policy !== '' && policy !== 'noeviction') {
       this.settings.warn(
         `Redis at ${this.address} has maxmemory-policy "${policy}": when it is full it deletes jobs, locks and ` +
           'leases. Set it with: CONFIG SET maxmemory-policy noeviction',
+      );
+    }
+    if (field('cluster_enabled') === '1' && !this.settings.inCluster) {
+      this.settings.warn(
+        `Redis at ${this.address} belongs to a cluster, and only what it stores itself can be used. ` +
+          'To use all of the cluster, set connection: { cluster: [{ host, port }, …] }',
       );
     }
     return undefined;
