@@ -17,26 +17,34 @@ export interface RedisStoreHarness {
   readonly close: () => Promise<void>;
 }
 
-export async function openRedisStore(
-  retention: Partial<Record<EndedStatus, { readonly count: number; readonly ageMs: number }>> = {},
-): Promise<RedisStoreHarness> {
-  const prefix = newPrefix();
+type RetentionChanges = Partial<Record<EndedStatus, { readonly count: number; readonly ageMs: number }>>;
+
+export async function openRedisStore(retention: RetentionChanges = {}): Promise<RedisStoreHarness> {
   const queue = 'jobs';
+  const { stores, prefix, ...rest } = await openRedisStores([queue], retention);
+  const [store] = stores;
+  if (!store) throw new Error('one store was to be opened');
+  return { ...rest, store, prefix, key: (name) => `${prefix}:{${queue}}:${name}` };
+}
+
+/** One store per queue, on one connection. */
+export async function openRedisStores(
+  queues: readonly string[],
+  retention: RetentionChanges = {},
+): Promise<{ stores: RedisJobStore[]; redis: Redis; prefix: string; close: () => Promise<void> }> {
+  const prefix = newPrefix();
   const redis = openRedis();
   const connection = new RedisConnection(
     { url: redisUrl() },
     { commandTimeoutMs: 5_000, reconnect: INTERNAL.storeRetry, warn: () => {} },
   );
   await connection.open();
-  const store = new RedisJobStore(connection, {
-    prefix,
-    queue,
-    retention: { done: PLENTY, dead: PLENTY, cancelled: PLENTY, ...retention },
-  });
+  const kept = { done: PLENTY, dead: PLENTY, cancelled: PLENTY, ...retention };
+  const stores = queues.map((queue) => new RedisJobStore(connection, { prefix, queue, retention: kept }));
   const close = async (): Promise<void> => {
     await connection.close();
     await deletePrefix(redis, prefix);
     redis.disconnect();
   };
-  return { store, redis, prefix, key: (name) => `${prefix}:{${queue}}:${name}`, close };
+  return { stores, redis, prefix, close };
 }

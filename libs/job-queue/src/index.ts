@@ -83,6 +83,7 @@ export {
   DuplicateJobError,
   IdempotencyConflictError,
   KeyTakenError,
+  PartitionConflictError,
 } from './errors/key-errors.js';
 export {
   IdempotencyBusyError,

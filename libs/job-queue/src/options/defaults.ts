@@ -21,6 +21,7 @@ export const DEFAULTS = {
   queue: {
     name: 'jobs',
     concurrency: 20,
+    partitions: 1,
     leaseMs: 30 * SECOND,
     maxAttempts: 5,
     backoff: { baseDelayMs: SECOND, maxDelayMs: 5 * MINUTE, jitter: 'full' },
@@ -77,6 +78,8 @@ export const INTERNAL = {
   /** Least time between two questions to a cluster who has which keys, and the longest. */
   clusterRefreshMs: 100,
   clusterRefreshIntervalMs: 15 * SECOND,
+  /** For how long a worker takes a partition that had no work to have none, unless it is woken. */
+  partitionEmptyForMs: 50,
   /** A job of an unknown type is put back for this long, and buried after the second figure. */
   unknownTypeDelayMs: 15 * SECOND,
   unknownTypePatienceMs: HOUR,

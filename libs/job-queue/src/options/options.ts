@@ -35,6 +35,11 @@ export interface QueueOptions {
   /** How many jobs one worker process runs at once. */
   readonly concurrency?: number;
   /**
+   * Over how many parts the queue is spread, so that several nodes of a Redis Cluster share its work. Order holds within
+   * a part only. Danger: it can be changed only while the queue is empty. See docs/high-availability.md.
+   */
+  readonly partitions?: number;
+  /**
    * How long a worker may stay silent before its jobs are given to another, ms. Renewed every third of it.
    * Danger: shorter than the longest pause of your process (event loop, GC, laptop lid) makes jobs run
    * twice; longer delays the recovery after a crash. See the README, "Choosing leaseMs".
@@ -130,6 +135,11 @@ export interface EnqueueOptions {
    */
   readonly idempotencyKey?: string | IdempotencyOptions | undefined;
   readonly dedup?: DedupOptions | undefined;
+  /**
+   * Which jobs of a partitioned queue go to the same partition. Default: `resourceKey`, else the idempotency key, else
+   * the dedup key, else `jobId`; when several are given and belong to different partitions, this must decide.
+   */
+  readonly partitionKey?: string | undefined;
 }
 
 export interface JobHandlerOptions {

@@ -31,6 +31,7 @@ export const SCRIPT_NAMES = [
   'recent',
   'count',
   'wake',
+  'record-partitions',
   'lock-acquire',
   'lock-renew',
   'lock-release',
