@@ -83,16 +83,8 @@ export class OwnCluster {
     }
     for (const { port } of others) await first.command('CLUSTER', 'MEET', '127.0.0.1', port);
     await this.untilAgreed((info) => info.includes(`cluster_known_nodes:${this.nodes.length}`));
-    for (const [i, replica] of this.nodes.slice(this.primaryCount).entries()) {
-      const primary = this.nodes[i % this.primaryCount];
-      if (!primary) continue;
-      const id = await idOf(primary);
-      // It may not have heard of its primary yet.
-      await eventually(() => replica.command('CLUSTER', 'REPLICATE', id), { what: 'replicating' });
-      await eventually(async () =>
-        String(await replica.command('INFO', 'replication')).includes('link_status:up'),
-      );
-    }
+    const replicas = this.nodes.slice(this.primaryCount);
+    await Promise.all(replicas.map((replica, i) => replicate(replica, this.nodes[i % this.primaryCount])));
     await this.untilAgreed((info) => info.includes('cluster_state:ok'));
   }
 
@@ -137,13 +129,27 @@ export function slotOf(key: string): number {
   return new Command('get', [key]).getSlot();
 }
 
+async function replicate(replica: OwnRedis, primary: OwnRedis | undefined): Promise<void> {
+  if (!primary) return;
+  const id = await idOf(primary);
+  // It may not have heard of its primary yet.
+  await eventually(() => replica.command('CLUSTER', 'REPLICATE', id), { what: 'replicating' });
+  await eventually(
+    async () => String(await replica.command('INFO', 'replication')).includes('link_status:up'),
+    { timeoutMs: 20_000, what: 'a copy' },
+  );
+}
+
 async function idOf(node: OwnRedis): Promise<string> {
   return String(await node.command('CLUSTER', 'MYID'));
 }
 
 async function startNode(args: readonly string[]): Promise<OwnRedis> {
   const timeout = String(NODE_TIMEOUT_MS);
-  const own = ['--cluster-enabled', 'yes', '--cluster-node-timeout', timeout, '--save', '', ...args];
+  const own = [
+    ...['--cluster-enabled', 'yes', '--cluster-node-timeout', timeout, '--save', ''],
+    ...['--repl-diskless-sync-delay', '0', ...args],
+  ];
   for (let attempt = 1; ; attempt++) {
     const port = await freeClusterPort();
     try {
@@ -154,7 +160,7 @@ async function startNode(args: readonly string[]): Promise<OwnRedis> {
   }
 }
 
-async function freeClusterPort(): Promise<number> {
+export async function freeClusterPort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT));
     if ((await isFree(port)) && (await isFree(port + BUS_OFFSET))) return port;

@@ -71,6 +71,8 @@ export const INTERNAL = {
   blockGraceMs: 2 * SECOND,
   /** Backoff of a worker that cannot reach its store. */
   storeRetry: { baseDelayMs: 100, maxDelayMs: 5 * SECOND, jitter: 'full' },
+  /** A primary that takes longer than this to answer a new connection was away, and may have been replaced. */
+  sentinelStaleMs: SECOND,
   /** While the server of a key is away: how often to look whether it, or another in its place, is ready. */
   clusterRecheckMs: 10,
   /** Pause before a command that was not carried out is tried again, while its keys are on the move. */
