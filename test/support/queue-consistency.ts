@@ -9,7 +9,7 @@ export async function inconsistencies(client: Redis, base: string): Promise<stri
   const places = new Map<string, string[]>();
   const note = (id: string, place: string): void => void places.set(id, [...(places.get(id) ?? []), place]);
   for (const index of INDEXES) {
-    for (const id of await client.zrange(`${base}${index}`, 0, -1)) note(id, index);
+    for (const id of await client.zrange(`${base}${index}`, '0', '-1')) note(id, index);
   }
   for (let priority = 0; priority <= 9; priority++) {
     for (const id of await client.lrange(`${base}queued:${priority}`, 0, -1)) note(id, 'queued');

@@ -10,6 +10,7 @@ const PLENTY = { count: 100_000, ageMs: 86_400_000 };
 
 export interface RedisStoreHarness {
   readonly store: RedisJobStore;
+  readonly connection: RedisConnection;
   readonly redis: Redis;
   readonly prefix: string;
   /** Full name of a key of the queue. */
@@ -31,7 +32,13 @@ export async function openRedisStore(retention: RetentionChanges = {}): Promise<
 export async function openRedisStores(
   queues: readonly string[],
   retention: RetentionChanges = {},
-): Promise<{ stores: RedisJobStore[]; redis: Redis; prefix: string; close: () => Promise<void> }> {
+): Promise<{
+  stores: RedisJobStore[];
+  connection: RedisConnection;
+  redis: Redis;
+  prefix: string;
+  close: () => Promise<void>;
+}> {
   const prefix = newPrefix();
   const redis = openRedis();
   const connection = new RedisConnection(
@@ -46,5 +53,5 @@ export async function openRedisStores(
     await deletePrefix(redis, prefix);
     redis.disconnect();
   };
-  return { stores, redis, prefix, close };
+  return { stores, connection, redis, prefix, close };
 }
