@@ -5,6 +5,8 @@ export default {
     '<rootDir>/src/**/*.spec.ts',
     '<rootDir>/test/**/*.spec.ts',
   ],
+  // They take minutes, see docs/high-availability.md.
+  testPathIgnorePatterns: ['/node_modules/', '\\.chaos\\.spec\\.ts$'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/libs/[^/]+/dist/'],
   testEnvironment: 'node',
   // Jest would leave one core idle; most of these tests wait for a process or for time to pass.

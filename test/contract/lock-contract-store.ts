@@ -34,6 +34,11 @@ export class Ears implements LockListener {
 
   resumed(): void {}
 
+  /** Those that were given their lock, in order: a store may say it several times. */
+  get heardOnce(): string[] {
+    return [...new Set(this.heard)];
+  }
+
   /** Until the owner was given its lock. */
   hears(owner: string): Promise<void> {
     if (this.heard.includes(owner)) return Promise.resolve();

@@ -13,8 +13,8 @@ import {
 
 /** Longer than any wake-up takes; a test that waits for it has failed. */
 const PATIENT_MS = 4_000;
-/** For waits that are to end without a wake-up. */
-const BRIEF_MS = 50;
+/** For waits that are to end without a wake-up. A new listener must have connected by then. */
+const BRIEF_MS = 150;
 
 export function describeWake(factory: ContractFactory): void {
   const driver = useStore(factory);

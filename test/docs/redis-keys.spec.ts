@@ -5,6 +5,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { INTERNAL } from '#lib/options/defaults.js';
 import { STATS } from '#lib/store/job-store.js';
+import { QueueKeys } from '#lib/store/redis/keys.js';
+import { ScriptRunner } from '#lib/store/redis/script-runner.js';
 import {
   LONG_MS,
   once,
@@ -59,6 +61,10 @@ describe('docs/redis-keys.md', () => {
   beforeAll(async () => {
     harness = await openRedisStore();
     await bringIntoEveryState(harness, look);
+    // As for the plain name of a queue that has partitions.
+    const keys = new QueueKeys(harness.prefix, 'jobs');
+    await new ScriptRunner(harness.connection, keys).run('record-partitions', [1, 8]);
+    await look();
   });
   afterAll(() => harness.close());
 

@@ -15,10 +15,11 @@ export class OwnRedis {
     readonly port: number,
   ) {}
 
-  static async start(args: readonly string[] = []): Promise<OwnRedis> {
+  /** At a free port unless one is given. */
+  static async start(args: readonly string[] = [], port?: number): Promise<OwnRedis> {
     const folder = mkdtempSync(join(tmpdir(), 'fenceline-own-redis-'));
     const all = ['--dir', folder, '--appendonly', 'yes', '--appendfsync', 'no', ...args];
-    const server = await startServer({ args: all });
+    const server = await startServer({ args: all, ...(port === undefined ? {} : { port }) });
     const own = new OwnRedis(folder, all, server, server.port);
     await own.learnPid();
     return own;
@@ -41,6 +42,12 @@ export class OwnRedis {
   async stop(): Promise<void> {
     await this.server?.stop();
     this.server = undefined;
+  }
+
+  /** It gets no chance to write or to say anything. */
+  async kill(): Promise<void> {
+    if (this.server) process.kill(this.pid, 'SIGKILL');
+    await this.stop();
   }
 
   /** At the same port, with the data it had. */

@@ -11,6 +11,7 @@ const PLENTY = { count: 100_000, ageMs: 86_400_000 };
 
 export interface RedisStoreHarness {
   readonly store: RedisJobStore;
+  readonly connection: RedisConnection;
   readonly redis: Redis;
   readonly prefix: string;
   /** Full name of a key of the queue. */
@@ -18,12 +19,32 @@ export interface RedisStoreHarness {
   readonly close: () => Promise<void>;
 }
 
+type RetentionChanges = Partial<Record<EndedStatus, { readonly count: number; readonly ageMs: number }>>;
+
 export async function openRedisStore(
-  retention: Partial<Record<EndedStatus, { readonly count: number; readonly ageMs: number }>> = {},
+  retention: RetentionChanges = {},
   target = usualTarget(),
 ): Promise<RedisStoreHarness> {
-  const { prefix } = target;
   const queue = 'jobs';
+  const { stores, prefix, ...rest } = await openRedisStores([queue], retention, target);
+  const [store] = stores;
+  if (!store) throw new Error('one store was to be opened');
+  return { ...rest, store, prefix, key: (name) => `${prefix}:{${queue}}:${name}` };
+}
+
+/** One store per queue, on one connection. */
+export async function openRedisStores(
+  queues: readonly string[],
+  retention: RetentionChanges = {},
+  target = usualTarget(),
+): Promise<{
+  stores: RedisJobStore[];
+  connection: RedisConnection;
+  redis: Redis;
+  prefix: string;
+  close: () => Promise<void>;
+}> {
+  const { prefix } = target;
   const redis = openRedis(target.url);
   const connection = new RedisConnection(target.connection, {
     commandTimeoutMs: 5_000,
@@ -31,15 +52,12 @@ export async function openRedisStore(
     warn: () => {},
   });
   await connection.open();
-  const store = new RedisJobStore(connection, {
-    prefix,
-    queue,
-    retention: { done: PLENTY, dead: PLENTY, cancelled: PLENTY, ...retention },
-  });
+  const kept = { done: PLENTY, dead: PLENTY, cancelled: PLENTY, ...retention };
+  const stores = queues.map((queue) => new RedisJobStore(connection, { prefix, queue, retention: kept }));
   const close = async (): Promise<void> => {
     await connection.close();
     await deletePrefix(redis, prefix);
     redis.disconnect();
   };
-  return { store, redis, prefix, key: (name) => `${prefix}:{${queue}}:${name}`, close };
+  return { stores, connection, redis, prefix, close };
 }

@@ -84,6 +84,7 @@ export {
   DuplicateJobError,
   IdempotencyConflictError,
   KeyTakenError,
+  PartitionConflictError,
 } from './errors/key-errors.js';
 export {
   IdempotencyBusyError,

@@ -47,6 +47,22 @@ export class KeyTakenError extends FencelineError {
   }
 }
 
+/** The keys of the job belong to different partitions of its queue. Nothing was stored. */
+export class PartitionConflictError extends FencelineError {
+  readonly code = 'PARTITION_CONFLICT';
+
+  constructor(
+    /** The partition that each of the options leads to. */
+    readonly partitions: Readonly<Record<string, number>>,
+  ) {
+    const routes = Object.entries(partitions).map(([option, partition]) => `${option} to ${partition}`);
+    super(
+      `The keys of this job lead to different partitions (${routes.join(', ')}), where it would not meet the jobs ` +
+        'it has them in common with. Name a partitionKey that all those jobs share, for example the resource key.',
+    );
+  }
+}
+
 /** The idempotency key stands for an operation with another payload. Nothing was stored, nothing ran. */
 export class IdempotencyConflictError extends FencelineError {
   readonly code = 'IDEMPOTENCY_CONFLICT';

@@ -10,11 +10,15 @@ import type { LockStore } from '../store/lock-store.js';
 import { MemoryJobStore } from '../store/memory/memory-job-store.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import { MemoryLocks } from '../store/memory/memory-locks.js';
+import { PartitionedJobStore } from '../store/partitioned-job-store.js';
+import { CheckedConnection } from '../store/redis/checked-connection.js';
+import { openConnection } from '../store/redis/open-connection.js';
+import { checkPartitions, partitionNames } from '../store/redis/partition-record.js';
 import { checkPermissions } from '../store/redis/permissions.js';
-import { RedisConnection } from '../store/redis/connection.js';
 import { RedisIdempotencyStore } from '../store/redis/redis-idempotency-store.js';
 import { RedisJobStore } from '../store/redis/redis-job-store.js';
 import { RedisLockStore } from '../store/redis/redis-lock-store.js';
+import type { StoreConnection } from '../store/redis/store-connection.js';
 
 export interface StoreBackend {
   createStore(queue: ResolvedQueueOptions): JobStore;
@@ -38,20 +42,30 @@ export async function openBackend(options: ResolvedOptions, logger: LoggerServic
       );
     }
     return {
-      createStore: ({ name, retention }) => new MemoryJobStore({ queue: name, retention }),
+      createStore: ({ name: queue, retention, partitions }) =>
+        spread(
+          partitionNames({ queue, partitions }).map((name) => new MemoryJobStore({ queue: name, retention })),
+        ),
       idempotency: new MemoryIdempotencyStore(),
       createLockStore: () => new MemoryLockStore(new MemoryLocks()),
       close: async () => {},
     };
   }
-  const redis = new RedisConnection(connection, {
+  const redis = openConnection(connection, {
     commandTimeoutMs,
     reconnect: INTERNAL.storeRetry,
     warn: (message) => logger.warn(message),
   });
+  const checked = new Set<string>();
   try {
     await redis.open();
-    await checkPermissions(redis, { prefix, queue: options.queues[0].name, worker: options.worker });
+    const [{ name, partitions: parts }] = options.queues;
+    const [queue = name] = partitionNames({ queue: name, partitions: parts });
+    await checkPermissions(redis, { prefix, queue, worker: options.worker });
+    for (const { name: queue, partitions } of options.queues) {
+      await checkPartitions(redis, { prefix, queue, partitions });
+      checked.add(queue);
+    }
   } catch (error) {
     if (error instanceof IncompatibleStoreError) {
       await redis.close();
@@ -61,9 +75,24 @@ export async function openBackend(options: ResolvedOptions, logger: LoggerServic
     logger.error(`${reason} The app starts without it and keeps trying; until then enqueue fails.`);
   }
   return {
-    createStore: ({ name: queue, retention }) => new RedisJobStore(redis, { prefix, queue, retention }),
+    createStore: ({ name: queue, retention, partitions }) => {
+      const ready: StoreConnection = checked.has(queue)
+        ? redis
+        : new CheckedConnection(redis, () => checkPartitions(redis, { prefix, queue, partitions }));
+      return spread(
+        partitionNames({ queue, partitions }).map(
+          (name) => new RedisJobStore(ready, { prefix, queue: name, retention }),
+        ),
+      );
+    },
     idempotency: new RedisIdempotencyStore(redis, prefix),
     createLockStore: () => new RedisLockStore(redis, prefix),
     close: () => redis.close(),
   };
+}
+
+/** One store for all of them. A queue that is not partitioned pays for nothing. */
+function spread(partitions: readonly JobStore[]): JobStore {
+  const [first, ...others] = partitions;
+  return first && others.length === 0 ? first : new PartitionedJobStore(partitions);
 }

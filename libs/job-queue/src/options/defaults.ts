@@ -22,6 +22,7 @@ export const DEFAULTS = {
   queue: {
     name: 'jobs',
     concurrency: 20,
+    partitions: 1,
     leaseMs: 30 * SECOND,
     maxAttempts: 5,
     backoff: { baseDelayMs: SECOND, maxDelayMs: 5 * MINUTE, jitter: 'full' },
@@ -81,6 +82,17 @@ export const INTERNAL = {
   blockGraceMs: 2 * SECOND,
   /** Backoff of a worker that cannot reach its store. */
   storeRetry: { baseDelayMs: 100, maxDelayMs: 5 * SECOND, jitter: 'full' },
+  /** A primary that takes longer than this to answer a new connection was away, and may have been replaced. */
+  sentinelStaleMs: SECOND,
+  /** While the server of a key is away: how often to look whether it, or another in its place, is ready. */
+  clusterRecheckMs: 10,
+  /** Pause before a command that was not carried out is tried again, while its keys are on the move. */
+  clusterPauseMs: 50,
+  /** Least time between two questions to a cluster who has which keys, and the longest. */
+  clusterRefreshMs: 100,
+  clusterRefreshIntervalMs: 15 * SECOND,
+  /** For how long a worker takes a partition that had no work to have none, unless it is woken. */
+  partitionEmptyForMs: 50,
   /** A job of an unknown type is put back for this long, and buried after the second figure. */
   unknownTypeDelayMs: 15 * SECOND,
   unknownTypePatienceMs: HOUR,

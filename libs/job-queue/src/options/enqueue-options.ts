@@ -20,6 +20,7 @@ const KEYS: Keys<EnqueueOptions> = {
   resourceKey: true,
   idempotencyKey: true,
   dedup: true,
+  partitionKey: true,
 };
 const IDEMPOTENCY_KEYS: Keys<IdempotencyOptions> = { key: true, fingerprint: true, ttlMs: true };
 const DEDUP_KEYS: Keys<DedupOptions> = {
@@ -56,6 +57,7 @@ function checkOption(key: string, value: unknown, options: Readonly<Record<strin
     case 'maxAttempts':
       return checkInteger(key, value, LIMITS.maxAttempts);
     case 'resourceKey':
+    case 'partitionKey':
       return checkName(key, value);
     case 'idempotencyKey':
       return typeof value === 'string' ? checkName(key, value) : checkIdempotency(value);

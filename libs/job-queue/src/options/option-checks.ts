@@ -26,6 +26,8 @@ export const LIMITS = {
   },
   keyTime: { min: 1, max: TEN_YEARS_MS },
   concurrency: { min: 1, max: 10_000 },
+  /** More do not spread better: 256 parts share 16 nodes within a few percent. */
+  partitions: { min: 1, max: 256 },
   maxAttempts: { min: 1, max: 1_000 },
   priority: { min: 0, max: 9, why: '0 runs first' },
   /** Redis holds at most 512 MiB in one string, and the spec around a payload takes some of it. */

@@ -1,5 +1,5 @@
 /** The options users write. Defaults live in defaults.ts, checks in resolve-options.ts. */
-import type { Redis, RedisOptions } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Backoff } from '../job/backoff.js';
 import type { EndedStatus } from '../job/job.js';
 
@@ -7,14 +7,19 @@ import type { EndedStatus } from '../job/job.js';
  * Where the jobs live.
  * `{ url }`: a Redis (or Valkey) of version 7.0 or newer, `redis://` or `rediss://`.
  * `{ redis }`: ioredis options, for Sentinel, TLS, ACL users.
- * `{ client }`: an ioredis client of yours; it is duplicated, never used itself and never closed.
+ * `{ cluster }`: some nodes of a Redis Cluster, from which the others are found; `redis` is how to connect to each.
+ * `{ client }`: an ioredis client of yours, `Redis` or `Cluster`; it is duplicated, never used itself and never closed.
  * `'memory'`: in this process; nothing survives a restart. Also what you get when you leave it out.
  */
 export type ConnectionOptions =
   | { readonly url: string | undefined }
   | { readonly redis: RedisOptions }
-  | { readonly client: Redis }
+  | { readonly cluster: readonly ClusterAddress[]; readonly redis?: RedisOptions }
+  | { readonly client: Redis | Cluster }
   | 'memory';
+
+/** A node of a cluster: a `redis://` URL, or host and port. */
+export type ClusterAddress = string | { readonly host: string; readonly port?: number };
 
 /** How long ended jobs are kept. A job goes when either limit is passed. `count: 0` deletes at once. */
 export interface Retention {
@@ -29,6 +34,11 @@ export interface QueueOptions {
   readonly name: string;
   /** How many jobs one worker process runs at once. */
   readonly concurrency?: number;
+  /**
+   * Over how many parts the queue is spread, so that several nodes of a Redis Cluster share its work. Order holds within
+   * a part only. Danger: it can be changed only while the queue is empty. See docs/high-availability.md.
+   */
+  readonly partitions?: number;
   /**
    * How long a worker may stay silent before its jobs are given to another, ms. Renewed every third of it.
    * Danger: shorter than the longest pause of your process (event loop, GC, laptop lid) makes jobs run
@@ -125,6 +135,11 @@ export interface EnqueueOptions {
    */
   readonly idempotencyKey?: string | IdempotencyOptions | undefined;
   readonly dedup?: DedupOptions | undefined;
+  /**
+   * Which jobs of a partitioned queue go to the same partition. Default: `resourceKey`, else the idempotency key, else
+   * the dedup key, else `jobId`; when several are given and belong to different partitions, this must decide.
+   */
+  readonly partitionKey?: string | undefined;
 }
 
 export interface JobHandlerOptions {

@@ -21,6 +21,22 @@ describe('resolveConnection', () => {
     [{ url: 'redis://localhost:6379/' }, undefined],
     [{ url: 'rediss://user:p%40ss@redis.example:6380/3?family=6' }, undefined],
     [{ redis: { host: 'localhost', keyPrefix: '' } }, undefined],
+    [
+      { cluster: ['redis://a:7000', 'redis://b/', { host: 'c' }, { host: 'd', port: 7_001 }] },
+      {
+        cluster: [
+          { host: 'a', port: 7_000 },
+          { host: 'b', port: 6_379 },
+          { host: 'c', port: 6_379 },
+          { host: 'd', port: 7_001 },
+        ],
+        redis: {},
+      },
+    ],
+    [
+      { cluster: [{ host: 'a' }], redis: { password: 'p', tls: {} } },
+      { cluster: [{ host: 'a', port: 6_379 }], redis: { password: 'p', tls: {} } },
+    ],
   ])('accepts %j', (given, expected) => {
     expect(resolveConnection(given)).toEqual(expected ?? given);
   });
@@ -28,6 +44,8 @@ describe('resolveConnection', () => {
   it('takes a client as it is', () => {
     const client = new Redis({ lazyConnect: true });
     expect(resolveConnection({ client })).toEqual({ client });
+    const cluster = new Cluster([{ host: 'localhost' }], { lazyConnect: true });
+    expect(resolveConnection({ client: cluster })).toEqual({ client: cluster });
   });
 
   it.each([
@@ -55,6 +73,18 @@ describe('resolveConnection', () => {
     [{ client: 'redis://:secret@host' }, 'connection.client', 'ioredis'],
     [{ redis: { keyPrefix: 'a:', password: 'secret' } }, 'connection.redis.keyPrefix', '`prefix`'],
     [{ client: {} }, 'connection.client', 'ioredis'],
+    [{ cluster: [] }, 'connection.cluster', 'array of nodes'],
+    [{ cluster: 'redis://:secret@host' }, 'connection.cluster', 'array of nodes'],
+    [{ cluster: ['host:7000'] }, 'connection.cluster[0]', 'redis://'],
+    [{ cluster: ['redis://a', 'redis://:secret@host'] }, 'connection.cluster[1]', 'redis: {'],
+    [{ cluster: ['rediss://host'] }, 'connection.cluster[0]', 'tls'],
+    [{ cluster: ['redis://host/1'] }, 'connection.cluster[0]', 'no database but 0'],
+    [{ cluster: [7_000] }, 'connection.cluster[0]', 'URL'],
+    [{ cluster: [{ host: 'a', password: 'secret' }] }, 'connection.cluster[0].password', 'redis: {'],
+    [{ cluster: [{ port: 7_000 }] }, 'connection.cluster[0].host', 'name or address'],
+    [{ cluster: [{ host: 'a', port: 70_000 }] }, 'connection.cluster[0].port', '65535'],
+    [{ cluster: [{ host: 'a' }], url: 'redis://a' }, 'connection', 'exactly one'],
+    [{ cluster: [{ host: 'a' }], redis: { keyPrefix: 'a:' } }, 'connection.redis.keyPrefix', '`prefix`'],
   ])('refuses %j, naming %s and keeping secrets to itself', (given, field, mend) => {
     const error = complaint(given);
     expect(error.field).toBe(field);
@@ -67,7 +97,11 @@ describe('resolveConnection', () => {
     expect(complaint({ client }).field).toBe('connection.client.options.keyPrefix');
     expect(complaint({ redis: client }).field).toBe('connection.redis');
     expect(complaint(client).mend).toContain('{ client }');
-    const cluster = new Cluster([{ host: 'localhost' }], { lazyConnect: true });
-    expect(complaint({ client: cluster }).mend).toContain('Cluster');
+    const cluster = new Cluster([{ host: 'localhost' }], {
+      lazyConnect: true,
+      redisOptions: { keyPrefix: 'a:' },
+    });
+    expect(complaint({ client: cluster }).field).toBe('connection.client.options.keyPrefix');
+    expect(complaint(cluster).mend).toContain('{ client }');
   });
 });

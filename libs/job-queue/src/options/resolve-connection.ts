@@ -1,14 +1,23 @@
 /** Checks the `connection` option. Its messages never repeat a password. */
-import type { Redis, RedisOptions } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { ConfigurationError } from '../errors/errors.js';
-import { isRecord, unknownKeyMend } from './option-checks.js';
-import type { ConnectionOptions } from './options.js';
+import { isIntegerIn, isRecord, rangeMend, unknownKeyMend } from './option-checks.js';
 
 /** As the user wrote it, with everything that cannot work refused. */
-export type ResolvedConnection = Exclude<ConnectionOptions, { url: unknown }> | { readonly url: string };
+export type ResolvedConnection = ResolvedClient | ResolvedCluster | 'memory';
 
-const KINDS = { url: true, redis: true, client: true } as const;
-const SHAPES = "must be { url }, { redis } or { client } – exactly one of them – or 'memory'";
+/** Leads to one server, be it found through Sentinels. */
+export type ResolvedClient =
+  { readonly url: string } | { readonly redis: RedisOptions } | { readonly client: Redis };
+
+export type ResolvedCluster =
+  | { readonly cluster: readonly { host: string; port: number }[]; readonly redis: RedisOptions }
+  | { readonly client: Cluster };
+
+const KINDS = { url: true, redis: true, cluster: true, client: true } as const;
+const SHAPES = "must be { url }, { redis }, { cluster } or { client } – exactly one of them – or 'memory'";
+const PORT = { min: 1, max: 65_535 };
+const DEFAULT_PORT = 6_379;
 const KEY_PREFIX_MEND =
   "keyPrefix breaks the library's scripts, which build their keys themselves; remove it and use the option `prefix`";
 
@@ -29,17 +38,21 @@ export function resolveConnection(given: unknown): ResolvedConnection {
     const mend = `${unknownKeyMend(key, KINDS)} Options of ioredis go into { redis: { … } }`;
     throw new ConfigurationError(`connection.${key}`, shown, mend);
   }
-  const kinds = Object.keys(given);
+  // With `cluster`, `redis` says how to connect to each node.
+  const kinds = Object.keys(given).filter((key) => key !== 'redis' || !('cluster' in given));
   if (kinds.length !== 1) {
     throw new ConfigurationError('connection', `keys: ${kinds.join(', ') || 'none'}`, SHAPES);
   }
   if ('url' in given) return { url: checkUrl(given.url) };
+  if ('cluster' in given) {
+    const cluster = checkNodes(given.cluster);
+    return { cluster, redis: given.redis === undefined ? {} : checkRedisOptions(given.redis) };
+  }
   if ('redis' in given) return { redis: checkRedisOptions(given.redis) };
-  return { client: checkClient(given.client) };
+  return checkClient(given.client);
 }
 
-function checkUrl(url: unknown): string {
-  const field = 'connection.url';
+function checkUrl(url: unknown, field = 'connection.url'): string {
   if (url === undefined || url === '') {
     const mend =
       'is empty; is its environment variable (such as REDIS_URL) set? ' +
@@ -75,17 +88,54 @@ function checkRedisOptions(options: unknown): RedisOptions {
   return options;
 }
 
-function checkClient(client: unknown): Redis {
+function checkNodes(nodes: unknown): { host: string; port: number }[] {
+  const field = 'connection.cluster';
+  if (!Array.isArray(nodes) || nodes.length === 0) {
+    const mend = "must be an array of nodes, each a URL like redis://host:6379 or { host: '…', port: 6379 }";
+    throw new ConfigurationError(field, harmless(nodes), mend);
+  }
+  return nodes.map((node: unknown, index) => checkNode(`${field}[${index}]`, node));
+}
+
+/** What holds for one node alone cannot be right for those that are found later. */
+function checkNode(field: string, node: unknown): { host: string; port: number } {
+  if (typeof node === 'string') {
+    const { protocol, username, password, hostname, port, pathname, search } = new URL(checkUrl(node, field));
+    if (protocol !== 'redis:' || username || password || search || !/^(\/0?)?$/.test(pathname)) {
+      const mend =
+        'must be redis://host:port and no more: what holds for every node, such as username, password and ' +
+        'tls, goes into { cluster: […], redis: { … } }, and a cluster has no database but 0';
+      throw new ConfigurationError(field, withoutSecrets(node), mend);
+    }
+    return { host: hostname, port: Number(port || DEFAULT_PORT) };
+  }
+  if (!isRecord(node))
+    throw new ConfigurationError(field, node, "must be a URL or { host: '…', port: 6379 }");
+  for (const key of Object.keys(node)) {
+    if (key === 'host' || key === 'port') continue;
+    const mend =
+      'is not an option of one node; what holds for every node goes into { cluster: […], redis: { … } }';
+    throw new ConfigurationError(`${field}.${key}`, `<${typeof node[key]}>`, mend);
+  }
+  const { host, port = DEFAULT_PORT } = node;
+  if (typeof host !== 'string' || host === '') {
+    throw new ConfigurationError(`${field}.host`, host, 'must be the name or address of a node');
+  }
+  if (!isIntegerIn(port, PORT)) throw new ConfigurationError(`${field}.port`, port, rangeMend(PORT));
+  return { host, port };
+}
+
+function checkClient(client: unknown): { readonly client: Redis } | { readonly client: Cluster } {
   if (!isRedisClient(client)) {
-    const mend = 'must be a client of ioredis: new Redis(…)';
+    const mend = 'must be a client of ioredis: new Redis(…) or new Cluster(…)';
     throw new ConfigurationError('connection.client', harmless(client), mend);
   }
-  if (client.isCluster) {
-    const mend = 'must be a Redis client, not a Cluster: this version talks to one Redis (or its Sentinels)';
-    throw new ConfigurationError('connection.client', client, mend);
-  }
   refuseKeyPrefix('connection.client.options.keyPrefix', client.options.keyPrefix);
-  return client;
+  return isCluster(client) ? { client } : { client };
+}
+
+function isCluster(client: Redis | Cluster): client is Cluster {
+  return client.isCluster;
 }
 
 function refuseKeyPrefix(field: string, keyPrefix: unknown): void {
@@ -97,7 +147,7 @@ function isRedisOptions(value: unknown): value is RedisOptions {
 }
 
 /** By what it can do: an app may have another copy of ioredis, so `instanceof` would refuse good clients. */
-function isRedisClient(value: unknown): value is Redis {
+function isRedisClient(value: unknown): value is Redis | Cluster {
   return (
     isRecord(value) &&
     typeof value.duplicate === 'function' &&

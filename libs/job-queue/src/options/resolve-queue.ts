@@ -22,6 +22,7 @@ import type { QueueOptions, Retention } from './options.js';
 export interface ResolvedQueueOptions {
   readonly name: string;
   readonly concurrency: number;
+  readonly partitions: number;
   readonly leaseMs: number;
   readonly maxAttempts: number;
   readonly backoff: Backoff;
@@ -38,6 +39,7 @@ type IntegerQueueOption = Exclude<keyof QueueOptions, 'name' | 'backoff' | 'rete
 const QUEUE_KEYS: Keys<QueueOptions> = {
   name: true,
   concurrency: true,
+  partitions: true,
   leaseMs: true,
   maxAttempts: true,
   backoff: true,
@@ -61,6 +63,7 @@ export function resolveQueue(path: string, given: unknown, commandTimeoutMs: num
   return {
     name: nameOption(`${path}.name`, given.name, checkQueueName),
     concurrency: integer('concurrency', LIMITS.concurrency),
+    partitions: integer('partitions', LIMITS.partitions),
     leaseMs: integer('leaseMs', LIMITS.lease),
     maxAttempts: integer('maxAttempts', LIMITS.maxAttempts),
     backoff: resolveBackoff(`${path}.backoff`, given.backoff),

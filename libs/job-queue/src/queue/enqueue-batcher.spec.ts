@@ -65,6 +65,21 @@ describe('EnqueueBatcher', () => {
     expect(results[250]).toMatchObject({ ok: true, jobId: 'job-250' });
   });
 
+  it('stores only jobs of one partition at once, and answers in the order of all', async () => {
+    const store = new NotingStore();
+    const mixed = jobs(9).map((job, i) => ({ ...job, partition: i % 2 }));
+    store.refusal = new EnqueueRefusedError('job-0', 'Redis is full');
+    const results = await new EnqueueBatcher(store).addMany(mixed);
+    expect(store.calls).toEqual([5, 4]);
+    expect(results.map(({ ok }) => ok)).toEqual([false, true, false, true, false, true, false, true, false]);
+    expect(results[8]).toMatchObject({ jobId: 'job-8' });
+
+    const batcher = new EnqueueBatcher(store);
+    const replies = await Promise.all(mixed.map((job) => batcher.add(job)));
+    expect(store.calls.slice(2)).toEqual([5, 4]);
+    expect(replies.map(({ jobId }) => jobId)).toEqual(mixed.map(({ id }) => id));
+  });
+
   it('joins what is added in one turn, and gives each caller its own answer or error', async () => {
     const store = new NotingStore();
     const batcher = new EnqueueBatcher(store);

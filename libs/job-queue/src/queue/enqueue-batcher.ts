@@ -30,11 +30,19 @@ export class EnqueueBatcher {
     });
   }
 
-  /**
-   * Stores the jobs in chunks, each atomic, in their order, some of them under way at once: the store works on one
-   * while the next is written (a fifth more jobs a second).
-   */
+  /** Stores the jobs in chunks, each atomic, those of a partition in their order; answers in the order given. */
   async addMany(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+    const results: EnqueueResult[] = [];
+    const parts = byPartition(jobs.map((job, place) => ({ job, place }))).map(async (part) => {
+      const stored = await this.addInOrder(part.map(({ job }) => job));
+      for (const [i, result] of stored.entries()) results[part[i]?.place ?? 0] = result;
+    });
+    await Promise.all(parts);
+    return results;
+  }
+
+  /** Some chunks are under way at once: the store works on one while the next is written (a fifth more jobs a second). */
+  private async addInOrder(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     const results: Promise<EnqueueResult[]>[] = [];
     for (const chunk of chunksOf(jobs)) {
       await results.at(-INTERNAL.enqueueChunksUnderWay);
@@ -55,11 +63,13 @@ export class EnqueueBatcher {
   private flush(): void {
     const batch = this.waiting;
     this.waiting = [];
-    let from = 0;
-    for (const chunk of chunksOf(batch.map(({ job }) => job))) {
-      const callers = batch.slice(from, (from += chunk.length));
-      // Not awaited: the chunks of one turn go out together.
-      void this.storeFor(callers, chunk);
+    for (const part of byPartition(batch)) {
+      let from = 0;
+      for (const chunk of chunksOf(part.map(({ job }) => job))) {
+        const callers = part.slice(from, (from += chunk.length));
+        // Not awaited: the chunks of one turn go out together.
+        void this.storeFor(callers, chunk);
+      }
     }
   }
 
@@ -87,6 +97,18 @@ function errorFor(jobId: string, error: unknown): Error {
   if (error instanceof EnqueueRefusedError || error instanceof EnqueueUnknownError)
     return error.forJob(jobId);
   return new EnqueueUnknownError(jobId, { cause: error });
+}
+
+/** A chunk is atomic, and only within a partition can it be. */
+function byPartition<T extends { readonly job: NewJob }>(all: readonly T[]): (readonly T[])[] {
+  if (all[0]?.job.partition === undefined) return all.length === 0 ? [] : [all];
+  const parts = new Map<number | undefined, T[]>();
+  for (const one of all) {
+    const part = parts.get(one.job.partition);
+    if (part) part.push(one);
+    else parts.set(one.job.partition, [one]);
+  }
+  return [...parts.values()];
 }
 
 /** Bounded by jobs and by bytes, so that one script keeps the store busy for a bounded time. */

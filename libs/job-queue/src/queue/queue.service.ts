@@ -2,6 +2,7 @@
 import type { JobEvents } from '../events/job-events.js';
 import type { JobDefinition } from '../job/job-definition.js';
 import { newJobId } from '../job/job-id.js';
+import { newPartitionedJobId } from '../job/partition.js';
 import { checkName } from '../job/names.js';
 import { serializePayload, validatePayload } from '../job/payload-validation.js';
 import { writeSpec } from '../job/spec.js';
@@ -11,6 +12,7 @@ import type { EnqueueOptions } from '../options/options.js';
 import type { EnqueueReply, NewJob } from '../store/new-job.js';
 import { EnqueueBatcher, type EnqueueResult } from './enqueue-batcher.js';
 import { toJobKeys } from './job-keys.js';
+import { PartitionRouter } from './partition-router.js';
 import type { QueueEntry, QueueRegistry } from './queue-registry.js';
 
 /** One job of an `enqueueMany`. */
@@ -23,6 +25,7 @@ export interface JobToEnqueue<P extends object = object> {
 /** Enqueues into one queue. */
 export class Queue {
   private readonly batcher: EnqueueBatcher;
+  private readonly router: PartitionRouter | undefined;
 
   constructor(
     private readonly entry: QueueEntry,
@@ -30,6 +33,8 @@ export class Queue {
     private readonly events: JobEvents,
   ) {
     this.batcher = new EnqueueBatcher(entry.store);
+    const { partitions } = entry.options;
+    this.router = partitions > 1 ? new PartitionRouter(partitions) : undefined;
   }
 
   get name(): string {
@@ -40,6 +45,7 @@ export class Queue {
    * Stores a job. When this resolves, the job is accepted and will end in `done`, `dead` or `cancelled`.
    * @param job a definition, or the plain type; its payload class, where known, validates the payload
    * @throws InvalidOptionError, PayloadValidationError, PayloadTooLargeError: nothing was stored
+   * @throws PartitionConflictError its keys lead to different partitions of the queue; nothing was stored
    * @throws DuplicateJobError, DedupTypeError, IdempotencyConflictError another job has the key; nothing was stored
    * @throws EnqueueRefusedError the store did not take it; certainly nothing was stored
    * @throws EnqueueUnknownError no reply came; repeat with its `jobId` to be sure
@@ -59,7 +65,7 @@ export class Queue {
   /**
    * Stores many jobs in chunks of at most 250 jobs and 1 MB. Each chunk is stored whole or not at all;
    * the answers say per job what happened, in the order given.
-   * @throws InvalidOptionError, PayloadValidationError, PayloadTooLargeError naming `jobs[i]`: nothing was stored
+   * @throws InvalidOptionError, PartitionConflictError, PayloadValidationError, PayloadTooLargeError naming `jobs[i]`: nothing was stored
    */
   async enqueueMany(jobs: readonly JobToEnqueue[]): Promise<EnqueueResult[]> {
     const prepared: NewJob[] = [];
@@ -91,13 +97,15 @@ export class Queue {
     checkName('type', type);
     checkEnqueueOptions(options);
     const json = serializePayload(type, payload, this.entry.options.payloadLimitBytes);
+    const partition = this.router?.route(options);
     const newJob: NewJob = {
-      id: options?.jobId ?? newJobId(),
+      id: options?.jobId ?? (partition === undefined ? newJobId() : newPartitionedJobId(partition)),
       callerChosenId: options?.jobId !== undefined,
       spec: writeSpec(type, json, options),
       priority: options?.priority ?? DEFAULTS.enqueue.priority,
       delayMs: options?.delayMs ?? options?.dedup?.debounceMs ?? DEFAULTS.enqueue.delayMs,
       keys: toJobKeys(type, json, options),
+      ...(partition === undefined ? {} : { partition }),
     };
     const payloadClass =
       typeof job === 'string' ? this.registry.typeInfo(this.name, type)?.payload : job.payload;

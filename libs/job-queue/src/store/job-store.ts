@@ -97,6 +97,8 @@ export interface RenewReply {
   readonly lost: readonly string[];
   /** Held jobs for which a cancellation was asked. */
   readonly cancelRequested: readonly string[];
+  /** Held jobs whose part of the store did not answer: neither renewed nor lost. */
+  readonly unanswered?: readonly string[];
 }
 
 /** A lease that ended because its deadline passed or its entry had vanished. */
@@ -161,6 +163,8 @@ export interface ListQuery {
 
 export interface JobPage {
   readonly ids: readonly string[];
+  /** The times by which the ids are ordered; absent for queued jobs, which have none. */
+  readonly times?: readonly number[];
   readonly nextCursor: string | undefined;
 }
 

@@ -63,7 +63,10 @@ export type FencedSetReply =
   { readonly written: true } | { readonly written: false; readonly current: FencingToken };
 
 export interface LockListener {
-  /** The waiter was given its lock. It takes it up by calling `acquire` again, soon: an idle grant expires. */
+  /**
+   * The waiter was given its lock. It takes it up by calling `acquire` again, soon: an idle grant expires. One grant
+   * may be heard several times.
+   */
   granted(owner: LockOwner): void;
   /** Grants may have gone unheard for a while: every waiter should ask again. */
   resumed(): void;

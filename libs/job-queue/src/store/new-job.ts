@@ -19,6 +19,8 @@ export interface NewJob {
   /** 0 for at once. */
   readonly delayMs: number;
   readonly keys?: JobKeys | undefined;
+  /** Where it goes in a partitioned queue. `undefined`: where its keys or its id lead. */
+  readonly partition?: number | undefined;
 }
 
 /** The keys that keep a job from running beside, or after, another one. */

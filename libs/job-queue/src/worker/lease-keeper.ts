@@ -98,7 +98,12 @@ export class LeaseKeeper {
     const leases = [...listed.values()].map(({ jobId, token }) => ({ jobId, token }));
     const sentAt = performance.now();
     try {
-      const { lost, cancelRequested } = await this.store.renew(this.info, leases, this.queue.leaseMs);
+      const {
+        lost,
+        cancelRequested,
+        unanswered = [],
+      } = await this.store.renew(this.info, leases, this.queue.leaseMs);
+      for (const jobId of unanswered) listed.delete(jobId);
       this.extend(listed, lost, this.deadlineFrom(sentAt));
       for (const jobId of cancelRequested) {
         const attempt = listed.get(jobId);
@@ -109,7 +114,7 @@ export class LeaseKeeper {
         this.events.emit('renewed', {
           queue,
           workerId: this.info.workerId,
-          leases: leases.length - lost.length,
+          leases: leases.length - lost.length - unanswered.length,
         });
       }
     } catch {

@@ -19,6 +19,7 @@ export function listJobs(state: MemoryQueueState, query: ListQuery): JobPage {
   const last = page.at(-1);
   return {
     ids: page.map(({ id }) => id),
+    ...(query.status === 'queued' ? {} : { times: page.map(({ at }) => at) }),
     nextCursor: found.length > page.length && last ? cursorAt(last) : undefined,
   };
 }

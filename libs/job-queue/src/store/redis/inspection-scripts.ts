@@ -91,8 +91,9 @@ export async function list(runner: ScriptRunner, query: ListQuery): Promise<JobP
   }
   const page = strings(await runner.run('list-index', [INDEX_OF[status], order, limit, head, tail]));
   const ids = page.filter((_, i) => i % 2 === 0);
+  const times = page.filter((_, i) => i % 2 === 1).map(Number);
   const isFull = ids.length === limit;
-  return { ids, nextCursor: isFull ? `${page.at(-1)}:${ids.at(-1)}` : undefined };
+  return { ids, times, nextCursor: isFull ? `${page.at(-1)}:${ids.at(-1)}` : undefined };
 }
 
 function splitCursor(cursor: string | undefined): [head: string, tail: string] {

@@ -3,9 +3,9 @@
  * done half of its work by then. The rules for operators are in docs/security.md.
  */
 import { IncompatibleStoreError } from '../../errors/errors.js';
-import type { RedisConnection } from './connection.js';
 import { QueueKeys } from './keys.js';
 import { ScriptRunner } from './script-runner.js';
+import type { StoreConnection } from './store-connection.js';
 
 /**
  * What an enqueue does inside of its scripts. TIME is not among them: it comes first in every script, so that one
@@ -18,7 +18,7 @@ const TO_WORK = 'blpop del getrange hgetall lmpop lpos lrange mget pttl zcard zr
 
 /** @throws IncompatibleStoreError naming the commands that are forbidden */
 export async function checkPermissions(
-  connection: RedisConnection,
+  connection: StoreConnection,
   { prefix, queue, worker }: { readonly prefix: string; readonly queue: string; readonly worker: boolean },
 ): Promise<void> {
   const runner = new ScriptRunner(connection, new QueueKeys(prefix, queue));

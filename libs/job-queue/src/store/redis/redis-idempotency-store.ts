@@ -2,15 +2,16 @@
 import type { FencingToken } from '../../job/job.js';
 import { INTERNAL } from '../../options/defaults.js';
 import type { BeginReply, IdempotencyRecord, IdempotencyStore } from '../idempotency-store.js';
-import { RedisCallError, type RedisConnection } from './connection.js';
+import { RedisCallError } from './connection.js';
 import { IdempotencyKeys } from './keys.js';
 import { ScriptRunner, type ScriptName } from './script-runner.js';
+import type { StoreConnection } from './store-connection.js';
 
 type Args = readonly (string | number)[];
 
 export class RedisIdempotencyStore implements IdempotencyStore {
   constructor(
-    private readonly connection: RedisConnection,
+    private readonly connection: StoreConnection,
     private readonly prefix: string,
   ) {}
 
@@ -52,7 +53,7 @@ export class RedisIdempotencyStore implements IdempotencyStore {
 
   async inspect(key: string): Promise<IdempotencyRecord | undefined> {
     const { record } = new IdempotencyKeys(this.prefix, key);
-    const fields = await this.connection.call((client) => client.hgetall(record));
+    const fields = await this.connection.call(record, (client) => client.hgetall(record));
     const { status, fencing_token: token, lease_owner: owner, started_at: startedAt } = fields;
     if (status !== 'processing' && status !== 'done') return undefined;
     return {

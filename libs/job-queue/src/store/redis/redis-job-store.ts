@@ -19,12 +19,13 @@ import type {
   WorkerInfo,
 } from '../job-store.js';
 import type { EnqueueRefusal, EnqueueReply, NewJob } from '../new-job.js';
-import { RedisCallError, type RedisConnection } from './connection.js';
+import { RedisCallError } from './connection.js';
 import { enqueueKeyed, enqueuePlain } from './enqueue-scripts.js';
 import * as inspection from './inspection-scripts.js';
 import { QueueKeys } from './keys.js';
 import { RedisWakeListener } from './redis-wake-listener.js';
 import { ScriptRunner } from './script-runner.js';
+import type { StoreConnection } from './store-connection.js';
 import * as worker from './worker-scripts.js';
 
 export interface RedisJobStoreOptions {
@@ -39,7 +40,7 @@ export class RedisJobStore implements JobStore {
   private readonly retention: worker.QueueRetention;
 
   constructor(
-    private readonly connection: RedisConnection,
+    private readonly connection: StoreConnection,
     options: RedisJobStoreOptions,
   ) {
     this.keys = new QueueKeys(options.prefix, options.queue);
@@ -135,7 +136,8 @@ export class RedisJobStore implements JobStore {
   }
 
   async readCheckpoint(jobId: string): Promise<string | undefined> {
-    return (await this.connection.call((client) => client.get(this.keys.checkpoint(jobId)))) ?? undefined;
+    const key = this.keys.checkpoint(jobId);
+    return (await this.connection.call(key, (client) => client.get(key))) ?? undefined;
   }
 
   async writeCheckpoint(jobId: string, token: number, value: string): Promise<boolean> {
@@ -144,7 +146,7 @@ export class RedisJobStore implements JobStore {
 
   listenForWork(): WakeListener {
     return new RedisWakeListener(
-      () => this.connection.createBlockingClient(),
+      () => this.connection.createBlockingClient(this.keys.wake),
       this.keys.wake,
       INTERNAL.blockGraceMs,
     );

@@ -12,10 +12,10 @@ import type {
   LockState,
   LockStore,
 } from '../lock-store.js';
-import type { RedisConnection } from './connection.js';
 import { FencedValueKeys, lockChannel, LockKeys } from './keys.js';
 import { RedisLockSubscription } from './redis-lock-subscription.js';
-import { runPipelined, ScriptRunner, type ScriptKeys } from './script-runner.js';
+import { runEach, ScriptRunner, type ScriptKeys } from './script-runner.js';
+import type { StoreConnection } from './store-connection.js';
 
 const { lockRecheckMs, lockWaiterGraceMs, lockTakeUpMs, lockFenceKeepMs, lockInspectLimit } = INTERNAL;
 
@@ -25,7 +25,7 @@ export class RedisLockStore implements LockStore {
   private subscription: RedisLockSubscription | undefined;
 
   constructor(
-    private readonly connection: RedisConnection,
+    private readonly connection: StoreConnection,
     private readonly prefix: string,
   ) {
     this.channel = lockChannel(prefix, newJobId());
@@ -54,7 +54,7 @@ export class RedisLockStore implements LockStore {
       keys: this.keys(name),
       args: [owner, token, ttlMs],
     }));
-    const replies = await runPipelined(this.connection, 'lock-renew', calls);
+    const replies = await runEach(this.connection, 'lock-renew', calls);
     return leases.filter((_, i) => replies[i] !== 1).map(({ owner }) => owner);
   }
 
@@ -86,14 +86,16 @@ export class RedisLockStore implements LockStore {
 
   async fencedGet(key: string): Promise<FencedValue | undefined> {
     const [stored] = new FencedValueKeys(this.prefix, key).declared;
-    const { value, fencing_token, owner } = await this.connection.call((client) => client.hgetall(stored));
+    const { value, fencing_token, owner } = await this.connection.call(stored, (client) =>
+      client.hgetall(stored),
+    );
     if (value === undefined || owner === undefined) return undefined;
     return { value, token: Number(fencing_token), owner };
   }
 
   subscribe(listener: LockListener): Promise<void> {
     this.subscription ??= new RedisLockSubscription(
-      () => this.connection.createBlockingClient(),
+      (use) => this.connection.connectToEach(use),
       this.channel,
       listener,
       INTERNAL.lockSubscriptionPingMs,

@@ -2,13 +2,16 @@
 import type { Redis } from 'ioredis';
 import type { WakeListener } from '../job-store.js';
 
+/** Pause after a refusal. */
+const LET_UP_MS = 500;
+
 export class RedisWakeListener implements WakeListener {
   private client: Redis | undefined;
   private readonly closing = new AbortController();
   private readonly closed: Promise<'timeout'>;
 
   constructor(
-    private readonly createClient: () => Redis,
+    private readonly createClient: () => Redis | undefined,
     private readonly key: string,
     private readonly graceMs: number,
   ) {
@@ -19,7 +22,13 @@ export class RedisWakeListener implements WakeListener {
 
   async wait(timeoutMs: number): Promise<'woken' | 'timeout'> {
     if (this.closing.signal.aborted) return 'timeout';
+    // A cluster's client ends when the key has moved to another server.
+    if (this.client?.status === 'end') this.client = undefined;
     const client = (this.client ??= this.createClient());
+    if (!client) {
+      await this.pause(undefined, Math.min(timeoutMs, LET_UP_MS));
+      return 'timeout';
+    }
     let timer: NodeJS.Timeout | undefined;
     const expired = new Promise<'timeout'>((resolve) => {
       timer = setTimeout(() => {
@@ -46,26 +55,27 @@ export class RedisWakeListener implements WakeListener {
     try {
       if (client.status !== 'ready') await this.pause(client, timeoutMs);
       return (await client.blpop(this.key, timeoutMs / 1_000)) ? 'woken' : 'timeout';
-    } catch {
+    } catch (error) {
+      if (error instanceof Error && error.message.startsWith('MOVED')) client.disconnect();
       // Not at once: a server that refuses every call would be asked in a tight loop.
-      await this.pause(client, Math.min(timeoutMs, 500));
+      await this.pause(client, Math.min(timeoutMs, LET_UP_MS));
       return 'timeout';
     }
   }
 
-  /** Until the client is ready (again) or this is closed, at most `ms`. */
-  private pause(client: Redis, ms: number): Promise<void> {
+  /** Until the client is ready (again) or has ended or this is closed, at most `ms`. */
+  private pause(client: Redis | undefined, ms: number): Promise<void> {
     const { signal } = this.closing;
     if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
-        client.off('ready', done);
+        client?.off('ready', done).off('end', done);
         signal.removeEventListener('abort', done);
         resolve();
       };
       const timer = setTimeout(done, ms);
-      client.once('ready', done);
+      client?.once('ready', done).once('end', done);
       signal.addEventListener('abort', done);
     });
   }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { RedisConnection } from './connection.js';
+import type { StoreConnection } from './store-connection.js';
 
 const SCRIPTS_DIR = join(dirname(fileURLToPath(import.meta.url)), 'scripts');
 
@@ -36,6 +36,7 @@ const SCRIPTS = {
   count: 'prelude',
   wake: 'prelude',
   permissions: 'prelude',
+  'record-partitions': 'prelude',
   'lock-acquire': 'locks',
   'lock-renew': 'locks',
   'lock-release': 'locks',
@@ -80,7 +81,7 @@ export class ScriptRunner {
   private readonly scripts: Readonly<Record<ScriptName, Script>>;
 
   constructor(
-    private readonly connection: RedisConnection,
+    private readonly connection: StoreConnection,
     private readonly keys: ScriptKeys,
   ) {
     this.scripts = scripts ??= loadScripts();
@@ -90,56 +91,42 @@ export class ScriptRunner {
    * Runs a script once.
    * @throws RedisCallError when Redis cannot be reached or refuses for now.
    */
-  async run(name: ScriptName, args: readonly (string | number)[]): Promise<unknown> {
-    const { sha, source } = this.scripts[name];
-    const [first, absent] = this.keys.declared;
-    return this.connection.call(async (client) => {
-      try {
-        return await client.evalsha(sha, 2, first, absent, ...args);
-      } catch (error) {
-        // The server never saw the script, or SCRIPT FLUSH or a restart made it forget: nothing has run.
-        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-        return client.eval(source, 2, first, absent, ...args);
-      }
-    });
+  run(name: ScriptName, args: readonly (string | number)[]): Promise<unknown> {
+    return runScript(this.connection, this.keys, this.scripts[name], args);
   }
 }
 
-export interface PipelinedCall {
+export interface ScriptCall {
   readonly keys: ScriptKeys;
   readonly args: readonly (string | number)[];
 }
 
 /**
- * Runs a script once per call, each on keys of its own, in one write. The calls must not depend on their order.
+ * Runs a script once per call, each on keys of its own, in one round trip to each server that has some of the keys.
+ * The calls must not depend on their order.
  * @throws RedisCallError when Redis cannot be reached or refuses any of them for now; the others may have run.
  */
-export function runPipelined(
-  connection: RedisConnection,
+export function runEach(
+  connection: StoreConnection,
   name: ScriptName,
-  calls: readonly PipelinedCall[],
+  calls: readonly ScriptCall[],
 ): Promise<unknown[]> {
-  const { sha, source } = (scripts ??= loadScripts())[name];
-  return connection.call(async (client) => {
-    const send = async (command: 'evalsha' | 'eval', indexes: readonly number[]): Promise<void> => {
-      const pipeline = client.pipeline();
-      for (const index of indexes) {
-        const call = calls[index];
-        if (call)
-          pipeline[command](command === 'eval' ? source : sha, 2, ...call.keys.declared, ...call.args);
-      }
-      const results = (await pipeline.exec()) ?? [];
-      indexes.forEach((index, i) => (replies[index] = results[i]?.[1]));
-      results.forEach(([error], i) => {
-        if (!error) return;
-        if (command === 'eval' || !error.message.startsWith('NOSCRIPT')) throw error;
-        unknown.push(indexes[i] ?? 0);
-      });
-    };
-    const replies: unknown[] = [];
-    const unknown: number[] = [];
-    await send('evalsha', [...calls.keys()]);
-    if (unknown.length > 0) await send('eval', unknown);
-    return replies;
-  });
+  const script = (scripts ??= loadScripts())[name];
+  return Promise.all(calls.map(({ keys, args }) => runScript(connection, keys, script, args)));
+}
+
+async function runScript(
+  connection: StoreConnection,
+  { declared: [first, absent] }: ScriptKeys,
+  { sha, source }: Script,
+  args: readonly (string | number)[],
+): Promise<unknown> {
+  const deadline = connection.deadline();
+  try {
+    return await connection.call(first, (client) => client.evalsha(sha, 2, first, absent, ...args), deadline);
+  } catch (error) {
+    // The server never saw the script, or SCRIPT FLUSH or a restart made it forget: nothing has run.
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+    return connection.call(first, (client) => client.eval(source, 2, first, absent, ...args), deadline);
+  }
 }

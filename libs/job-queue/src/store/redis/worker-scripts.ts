@@ -136,6 +136,14 @@ export async function renew(
     const [lost, cancelRequested] = arrays(await runner.run('renew', args));
     return { lost: strings(lost), cancelRequested: strings(cancelRequested) };
   } catch (error) {
+    if (startsWith(error, 'PARTITIONED')) {
+      const partitions = messageOf(error).split(' ')[1];
+      throw new IncompatibleStoreError(
+        `This queue is spread over ${partitions} partitions; this process was started with partitions: 1. ` +
+          'Start all processes of the queue with the same number.',
+        { cause: error },
+      );
+    }
     if (!startsWith(error, 'LAYOUT')) throw error;
     throw new IncompatibleStoreError(
       `The keys of this queue were laid out by another version of Fenceline (${messageOf(error)}). ` +

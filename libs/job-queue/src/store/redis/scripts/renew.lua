@@ -4,7 +4,8 @@
 --
 -- ARGV    worker id, lease in ms, host, pid, slots, then per lease: job id, fencing token
 -- Returns { ids of lost leases, ids whose cancellation was requested }
--- Error   LAYOUT when the queue's keys were written by a version that lays them out differently.
+-- Errors  PARTITIONED when the queue is spread over partitions, which have other keys than these.
+--         LAYOUT when the queue's keys were written by a version that lays them out differently.
 
 local worker, lease_ms = ARGV[1], tonumber(ARGV[2])
 local deadline = int(now + lease_ms)
@@ -12,7 +13,8 @@ local lost, cancel_requested = {}, {}
 local LAYOUT = '1'
 
 redis.call('HSETNX', KEYS[1], 'version', LAYOUT)
-local layout = redis.call('HGET', KEYS[1], 'version')
+local layout, partitions = unpack(redis.call('HMGET', KEYS[1], 'version', 'partitions'))
+if partitions then return redis.error_reply('PARTITIONED ' .. partitions) end
 if layout ~= LAYOUT then return redis.error_reply('LAYOUT ' .. layout .. ', this version reads ' .. LAYOUT) end
 
 for i = 6, #ARGV, 2 do
