@@ -1,6 +1,7 @@
 /** Redis away, frozen, or cutting off its clients: what producers hear, and that workers come back by themselves. */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EnqueueRefusedError, EnqueueUnknownError, JobEvents } from '@fenceline/nestjs';
+import { Redis } from 'ioredis';
 import { INTERNAL } from '#lib/options/defaults.js';
 import { eventually } from '../support/eventually.js';
 import { QUICK_QUEUE, startApp, type TestApp } from '../support/nest-app.js';
@@ -148,6 +149,21 @@ describe('a Redis that fails', () => {
     await eventually(async () => (await running.inspector.snapshot()).counts.done === 9);
     expect(handlers.runs).toHaveLength(9);
     expect((await running.inspector.snapshot()).lifetime).toMatchObject({ lost_leases: 0, stale_refused: 0 });
+  });
+
+  it('read-only: every call is told so, the connection is left once, and it works again once that is over', async () => {
+    const { app: running } = await start();
+    await expectToWork('before');
+    const disconnect = jest.spyOn(Redis.prototype, 'disconnect');
+    // A replica whose primary is out of reach.
+    await redis.command('REPLICAOF', '127.0.0.1', 1);
+    disconnect.mockClear();
+    const answers = await Promise.all(Array.from({ length: 30 }, () => timed(running.admin.pause())));
+    // Not once per call: each adds a listener to the socket, until Node warns of a leak.
+    expect(disconnect.mock.calls.length).toBeLessThan(10);
+    for (const { error } of answers) expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await redis.command('REPLICAOF', 'NO', 'ONE');
+    await expectToWork('after');
   });
 
   it('frozen: enqueue settles in time, not knowing; repeated with its id it is one job', async () => {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { COMMAND_TIMEOUT_MS, LEASE_MS, type ChaosWorld } from '../world/chaos-world.js';
 import type { Fault, Faults } from './fault.js';
-import type { FaultProxy } from './fault-proxy.js';
+import type { Direction, FaultProxy } from './fault-proxy.js';
 
 /** A script is called: the only requests that change anything. */
 const isScript = (text: string): boolean => /evalsha/i.test(text);
@@ -50,7 +50,7 @@ function soon(happened: Promise<void>): Promise<void> {
   return Promise.race([happened, sleep(LONG_MS)]);
 }
 
-async function hold(proxy: FaultProxy, ...directions: Parameters<FaultProxy['stop']>): Promise<void> {
+async function hold(proxy: FaultProxy, ...directions: Direction[]): Promise<void> {
   proxy.stop(...directions);
   await sleep(LONG_MS);
 }

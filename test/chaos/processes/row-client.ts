@@ -10,7 +10,8 @@ export class RowClient {
 
   constructor(path: string) {
     this.socket = connect(path);
-    createInterface({ input: this.socket }).on('line', (line) => this.waiting.shift()?.(line === 'accepted'));
+    const lines = createInterface({ input: this.socket }).on('error', () => {});
+    lines.on('line', (line) => this.waiting.shift()?.(line === 'accepted'));
     this.socket.on('error', () => {});
   }
 

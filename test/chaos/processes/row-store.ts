@@ -40,7 +40,9 @@ export class RowStore {
   private serve(socket: Socket): void {
     this.sockets.add(socket);
     socket.on('error', () => socket.destroy()).on('close', () => this.sockets.delete(socket));
-    createInterface({ input: socket }).on('line', (line) => {
+    // It passes on the errors of its input.
+    const lines = createInterface({ input: socket }).on('error', () => {});
+    lines.on('line', (line) => {
       socket.write(`${this.write(JSON.parse(line) as RowWrite) ? 'accepted' : 'refused'}\n`);
     });
   }

@@ -125,13 +125,22 @@ export class TaskHandlers implements OnApplicationShutdown {
 
   private async operate(key: string, job: JobContext): Promise<void> {
     const options = { leaseMs: 1_000, waitMs: 3_000, signal: job.signal };
-    const result = await this.idempotency.run(key, options, async ({ fencingToken, signal }) => {
-      this.history.record({ kind: 'operation_started', key, token: fencingToken });
-      await sleep(20);
-      signal.throwIfAborted();
-      return String(fencingToken);
+    const unrecorded = new Set<string>();
+    const stopListening = this.idempotency.events.on(({ event, fencingToken }) => {
+      if (event === 'unrecorded') unrecorded.add(String(fencingToken));
     });
-    this.history.record({ kind: 'operation_done', key, result });
+    try {
+      const result = await this.idempotency.run(key, options, async ({ fencingToken, signal }) => {
+        this.history.record({ kind: 'operation_started', key, token: fencingToken });
+        await sleep(20);
+        signal.throwIfAborted();
+        return String(fencingToken);
+      });
+      // Redis could not be told: then the result stands for this caller only.
+      if (!unrecorded.has(result)) this.history.record({ kind: 'operation_done', key, result });
+    } finally {
+      stopListening();
+    }
   }
 
   private async goOn(steps: number, job: JobContext): Promise<void> {

@@ -29,7 +29,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'SIGSTOP past the lease, then SIGCONT, 3 times': {
     disturb: repeated(3, PROCESS_FAULTS['SIGSTOP past the lease, then SIGCONT']),
-    feltAs: ['faults', 'leasesLost', 'staleRefused'],
+    feltAs: ['faults', 'leasesLost'],
   },
   'SIGSTOP shorter than the lease, and of a producer, 2 times': {
     disturb: repeated(2, async (world) => {

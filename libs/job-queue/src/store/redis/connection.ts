@@ -119,6 +119,7 @@ export class RedisConnection {
   }
 
   private createClient(extra: { socketTimeout?: number }): Redis {
+    let isLeaving = false;
     const ours = {
       ...extra,
       // ioredis would send unanswered commands again after a reconnect: one INCR ran twice (measured).
@@ -134,8 +135,13 @@ export class RedisConnection {
       // How long closing waits for the other end; ioredis's 2 s would hold up the exit of a process whose Redis is down.
       disconnectTimeout: 200,
       retryStrategy: (times: number) => nextDelayMs(this.settings.reconnect, times) + 10,
-      // After a failover this socket may still lead to the old primary.
-      reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+      // After a failover this socket may still lead to the old primary. Once per connection: every command in flight
+      // is answered so, and each would make ioredis disconnect again.
+      reconnectOnError: (error: Error) => {
+        if (isLeaving || !error.message.startsWith('READONLY')) return false;
+        isLeaving = true;
+        return true;
+      },
     } satisfies RedisOptions;
     const client =
       'client' in this.options
@@ -143,6 +149,7 @@ export class RedisConnection {
         : 'url' in this.options
           ? new Redis(this.options.url, ours)
           : new Redis({ ...this.options.redis, ...ours });
+    client.on('close', () => (isLeaving = false));
     // Calls report their own errors; without a listener ioredis prints every failed reconnect.
     client.on('error', () => {});
     // Every call of an outage waits for the connection with listeners of its own; Node would suspect a leak.
