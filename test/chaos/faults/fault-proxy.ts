@@ -85,6 +85,8 @@ export class FaultProxy {
 
   heal(): void {
     this.isRefusing = false;
+    this.onRequest = undefined;
+    this.onReply = undefined;
     this.delay(0);
     this.stopped.clear();
     for (const link of this.links) for (const pipe of pipesOf(link)) pipe.release();

@@ -37,7 +37,7 @@ export const PROCESS_FAULTS = {
     await sleep(LEASE_MS * 0.8);
     await Promise.all(
       reapers.map(async (slot) => {
-        await slot.proxy.loseReplyTo(isReaping);
+        await Promise.race([slot.proxy.loseReplyTo(isReaping), sleep(3 * REAPED_MS)]);
         await slot.kill();
       }),
     );
@@ -61,6 +61,9 @@ export const PROCESS_FAULTS = {
       await sleep(world.random.between(500, 2_500));
       slot.resume();
     }),
+  'a handler that blocks the event loop for 3 leases': async (world) => {
+    await world.enqueue(1, { does: 'block', ms: 3 * LEASE_MS });
+  },
   'SIGTERM of a worker': (world) =>
     world.withSlot('worker', async (slot) => {
       await slot.terminate();

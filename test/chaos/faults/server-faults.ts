@@ -1,6 +1,6 @@
 /** What happens to Redis itself. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { COMMAND_TIMEOUT_MS, LEASE_MS, type ChaosWorld } from '../world/chaos-world.js';
+import { COMMAND_TIMEOUT_MS, LEASE_MS, REAP_INTERVAL_MS, type ChaosWorld } from '../world/chaos-world.js';
 import type { Faults } from './fault.js';
 
 /** Longer than every timeout: of a command, of a lease, and of a blocking call (5 s) with its grace (2 s). */
@@ -64,6 +64,10 @@ export const SERVER_FAULTS = {
     await redis.command('CONFIG', 'SET', 'maxmemory', '1mb');
     await sleep(3_000);
     await redis.command('CONFIG', 'SET', 'maxmemory', 0);
+  },
+  FLUSHALL: async ({ redis }) => {
+    await redis.command('FLUSHALL');
+    await sleep(2 * REAP_INTERVAL_MS + 500);
   },
   /** Its primary is out of reach: it serves what it has and refuses writes. */
   'a read-only replica': async ({ redis }) => {

@@ -39,7 +39,7 @@ export type HistoryFact =
       readonly token?: number | undefined;
       readonly attempt?: number | undefined;
       readonly delayMs?: number | undefined;
-      readonly lost?: string | undefined;
+      readonly lost?: 'all' | 'latest' | undefined;
     }
   /** Held at least until `heldUntil`, on the clock of `at`, by what the product says. */
   | {

@@ -51,6 +51,7 @@ for (const event of ['blocked', 'replayed', 'cancelled'] as const) {
 for (const event of ['store_unavailable', 'store_recovered'] as const) {
   events.on(event, () => history.record({ kind: 'event', event }));
 }
+events.on('store_lost_data', ({ lost }) => history.record({ kind: 'event', event: 'store_lost_data', lost }));
 events.on('reaped', ({ jobId, fencingToken: token, attempt }) => {
   history.record({ kind: 'event', event: 'reaped', jobId, token, attempt });
   if (options.diesWhenReaping) process.kill(process.pid, 'SIGKILL');

@@ -56,3 +56,23 @@ export function report(name: string, seed: number, figures: Figures): void {
   const { CHAOS_REPORT: file } = process.env;
   if (file) appendFileSync(file, `${JSON.stringify({ name, seed, ...figures })}\n`);
 }
+
+/** Of several runs; of `drainMs` the longest. */
+export function sumOf(all: readonly Figures[]): Figures {
+  const sum = (figure: keyof Figures): number => all.reduce((total, figures) => total + figures[figure], 0);
+  return {
+    kills: sum('kills'),
+    exits: sum('exits'),
+    faults: sum('faults'),
+    jobs: sum('jobs'),
+    runs: sum('runs'),
+    lost: sum('lost'),
+    enqueuesUnknown: sum('enqueuesUnknown'),
+    enqueuesRefused: sum('enqueuesRefused'),
+    leasesLost: sum('leasesLost'),
+    staleRefused: sum('staleRefused'),
+    rowWritesRefused: sum('rowWritesRefused'),
+    outages: sum('outages'),
+    drainMs: Math.max(0, ...all.map(({ drainMs }) => drainMs)),
+  };
+}

@@ -1,5 +1,6 @@
 /** Faults of Redis itself, each alone. */
-import { describe, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { entriesOf } from '../checker/runs.js';
 import {
   ALLOWS_DEBUG,
   KEEPS_ALL_BUT_A_SECOND,
@@ -45,6 +46,28 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
       await redis.restart();
     },
     feltAs: ['outages', 'lost'],
+  },
+  'FLUSHALL: every worker tells it, and health shows it': {
+    mayLose: true,
+    disturb: SERVER_FAULTS.FLUSHALL,
+    inspect: async (world) => {
+      for (const slot of world.workers) {
+        const { status, message } = await slot.current.health();
+        expect({ status, message }).toMatchObject({
+          status: 'degraded',
+          message: expect.stringContaining('the store lost everything it held of queue "jobs"'),
+        });
+      }
+    },
+    expects: (evidence) => {
+      const told = entriesOf(evidence, 'event').filter(({ event }) => event === 'store_lost_data');
+      expect(told.map(({ by, lost }) => `${by} ${lost}`).toSorted()).toEqual([
+        'worker-1.1 all',
+        'worker-2.1 all',
+        'worker-3.1 all',
+      ]);
+    },
+    feltAs: ['lost'],
   },
   'Redis down at boot for longer than every timeout': {
     boot: async (world) => {

@@ -73,7 +73,6 @@ export class ChaosSlot {
   }
 
   resume(): void {
-    this.fault('SIGCONT');
     this.current.signal('SIGCONT');
   }
 

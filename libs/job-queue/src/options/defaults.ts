@@ -116,6 +116,8 @@ export const INTERNAL = {
   memorySweepMinimum: 1_000,
   /** A health check answers within this, whatever Redis does; Kubernetes gives up after 1 s. */
   healthTimeoutMs: 800,
+  /** How long a queue counts as degraded after its store lost data: long enough for a person to come and look. */
+  dataLossShownMs: HOUR,
   /** Sliding window of the lease health check. */
   leaseWindowMs: 5 * MINUTE,
 } as const;

@@ -28,6 +28,7 @@ export const SCRIPT_NAMES = [
   'list-index',
   'list-queued',
   'snapshot',
+  'mark',
   'recent',
   'count',
   'wake',

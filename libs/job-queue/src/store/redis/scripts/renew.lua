@@ -12,6 +12,7 @@ local lost, cancel_requested = {}, {}
 local LAYOUT = '1'
 
 redis.call('HSETNX', KEYS[1], 'version', LAYOUT)
+redis.call('HSETNX', KEYS[1], 'created_at', int(now))
 local layout = redis.call('HGET', KEYS[1], 'version')
 if layout ~= LAYOUT then return redis.error_reply('LAYOUT ' .. layout .. ', this version reads ' .. LAYOUT) end
 
