@@ -9,6 +9,6 @@ export default {
   testMatch: ['<rootDir>/test/chaos/**/*.spec.ts'],
   // A scenario takes seconds, a round of a long run a minute or two. Each gives up by itself; this is the last resort.
   testTimeout: 300_000,
-  // The promise has a time in it. More would compete for the processor instead of showing more.
-  maxWorkers: 2,
+  // Most of a scenario is waiting. More would compete for the processor, and the promise has a time in it.
+  maxWorkers: 3,
 };

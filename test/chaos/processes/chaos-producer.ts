@@ -3,7 +3,13 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { EnqueueRefusedError, FencelineError, JobQueueModule, QueueService } from '@fenceline/nestjs';
+import {
+  EnqueueRefusedError,
+  FencelineError,
+  JobQueueModule,
+  QueueInspector,
+  QueueService,
+} from '@fenceline/nestjs';
 import { HistoryWriter } from '../history/history-writer.js';
 import { Random } from '../random.js';
 import { planJob, type PlannedJob } from './plan-job.js';
@@ -13,6 +19,8 @@ const LANES = 16;
 const REPEATS_UNKNOWN = 0.7;
 const REPEAT_PAUSE_MS = 100;
 const BULK_JOBS = 10;
+const MOST_QUEUED = 400;
+const BACKLOG_INTERVAL_MS = 100;
 const BULK_SHARE = 0.3;
 
 const options = readOptions();
@@ -37,6 +45,7 @@ const queue = app.get(QueueService);
 const random = new Random(options.seed, options.name);
 let produced = 0;
 let isProducing = true;
+let hasBacklog = false;
 
 /** Answers whether it is settled: stored or certainly not. */
 async function enqueue({ jobId, payload, options: given }: PlannedJob): Promise<boolean> {
@@ -84,9 +93,26 @@ async function enqueueTasks(jobs: number, task: Task): Promise<void> {
   }
 }
 
+/** A backlog would make the time that everything takes after healing a matter of throughput. */
+async function watchBacklog(): Promise<void> {
+  while (isProducing) {
+    try {
+      const { counts } = await app.get(QueueInspector).snapshot();
+      hasBacklog = counts.queued > MOST_QUEUED;
+    } catch {
+      // Redis is away; so is the backlog's growth.
+    }
+    await sleep(BACKLOG_INTERVAL_MS);
+  }
+}
+
 async function runLane(): Promise<void> {
   const pauseMs = (1_000 * LANES) / options.jobsPerSecond;
   while (isProducing) {
+    if (hasBacklog) {
+      await sleep(BACKLOG_INTERVAL_MS);
+      continue;
+    }
     if (random.chance(BULK_SHARE / BULK_JOBS)) {
       const jobs = Array.from({ length: BULK_JOBS }, () => planJob(options.name, ++produced, random));
       await enqueueMany(jobs);
@@ -109,7 +135,7 @@ function tell(message: FromChaosProcess): void {
   process.send?.(message);
 }
 
-const lanes = Promise.all(Array.from({ length: LANES }, runLane));
+const lanes = Promise.all([watchBacklog(), ...Array.from({ length: LANES }, runLane)]);
 process.on('message', (message: ToChaosProcess) => {
   if (message.kind === 'enqueue') void enqueueTasks(message.jobs, message.task);
   if (message.kind !== 'stop_producing') return;
@@ -122,5 +148,7 @@ process.once('SIGTERM', () => {
   void app.close();
 });
 process.channel?.unref();
+// Nobody is left to end this process.
+process.once('disconnect', () => process.exit(1));
 
 tell({ kind: 'ready' });

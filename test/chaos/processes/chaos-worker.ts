@@ -66,6 +66,8 @@ process.on('message', (message: ToChaosProcess) => {
 });
 // The channel to the parent must not keep a process alive that has nothing else to do.
 process.channel?.unref();
+// Nobody is left to end this process.
+process.once('disconnect', () => process.exit(1));
 
 async function tellHealth(): Promise<void> {
   const { queue } = await app.get(QueueHealthIndicator).isHealthy('queue');

@@ -7,6 +7,8 @@ import type { TaskPayload } from './task-handlers.js';
 
 /** So few that several jobs want the same one at once. */
 const KEYS = 6;
+/** Their jobs take long, so that a pause often meets one. */
+const ROWS = 20;
 const MAX_ATTEMPTS = 20;
 const FEW_ATTEMPTS = 3;
 
@@ -39,10 +41,12 @@ function choose(random: Random): { task: Task } & Asked {
   if (share < 0.7) return { task: { does: 'fail_always' }, maxAttempts: FEW_ATTEMPTS };
   if (share < 0.72) return { task: { does: 'fail_for_good' }, maxAttempts };
   if (share < 0.78) {
-    const resourceKey = key('row');
-    return { task: { does: 'write_row', row: resourceKey }, resourceKey, maxAttempts };
+    const resourceKey = `row-${random.between(1, ROWS)}`;
+    const holdMs = random.between(20, 250);
+    return { task: { does: 'write_row', row: resourceKey, holdMs }, resourceKey, maxAttempts };
   }
-  if (share < 0.8) return { task: { does: 'lock', name: key('lock'), holdMs: 20 }, maxAttempts };
+  if (share < 0.8)
+    return { task: { does: 'lock', name: key('lock'), holdMs: random.between(10, 120) }, maxAttempts };
   if (share < 0.83) return { task: { does: 'operate', key: `${random.between(1, 500)}` }, maxAttempts };
   if (share < 0.87) {
     const idempotencyKey = `once-${random.between(1, 200)}`;

@@ -47,7 +47,7 @@ export type Task =
   | { readonly does: 'fail_always' }
   | { readonly does: 'fail_for_good' }
   /** Writes a row of the external store under the job's token, twice. */
-  | { readonly does: 'write_row'; readonly row: string }
+  | { readonly does: 'write_row'; readonly row: string; readonly holdMs: number }
   /** Takes a lock, writes a row and a fenced value under the lock's token. */
   | { readonly does: 'lock'; readonly name: string; readonly holdMs: number }
   /** An operation of the IdempotencyService. */

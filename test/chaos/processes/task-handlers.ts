@@ -66,7 +66,7 @@ export class TaskHandlers implements OnApplicationShutdown {
       case 'fail_for_good':
         throw new PermanentError('no retry can help');
       case 'write_row':
-        return this.writeRow(task.row, job);
+        return this.writeRow(task.row, task.holdMs, job);
       case 'lock':
         return this.lock(task.name, task.holdMs, job);
       case 'operate':
@@ -92,9 +92,9 @@ export class TaskHandlers implements OnApplicationShutdown {
     }
   }
 
-  private async writeRow(row: string, job: JobContext): Promise<void> {
+  private async writeRow(row: string, holdMs: number, job: JobContext): Promise<void> {
     await this.rows.write({ row, token: job.fencingToken });
-    await sleep(20);
+    await sleep(holdMs);
     // Without a look at the signal: this is what the fence is for.
     await this.rows.write({ row, token: job.fencingToken });
     this.recordAct(job);
