@@ -19,9 +19,9 @@ const LANES = 16;
 const REPEATS_UNKNOWN = 0.7;
 const REPEAT_PAUSE_MS = 100;
 const BULK_JOBS = 10;
-const MOST_QUEUED = 400;
+const MOST_QUEUED = 600;
 const BACKLOG_INTERVAL_MS = 100;
-const BULK_SHARE = 0.3;
+const BULK_SHARE = 0.6;
 
 const options = readOptions();
 const history = new HistoryWriter(options.folder, options.name);

@@ -46,7 +46,7 @@ const MODULE: JobQueueModuleOptions = {
   queues: [
     {
       name: 'jobs',
-      concurrency: 10,
+      concurrency: 20,
       leaseMs: LEASE_MS,
       abortGraceMs: 2_000,
       backoff: { baseDelayMs: 50, maxDelayMs: 400 },
