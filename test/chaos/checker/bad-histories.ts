@@ -206,7 +206,7 @@ export const BAD_HISTORIES: readonly (readonly [what: string, caughtBy: Check, S
     {
       lines: change(
         (fact) => fact.kind === 'run_started' && fact.jobId === 'late',
-        ([, by, fact]) => [510, by, fact],
+        ([, by, fact]) => [450, by, fact],
       ),
     },
   ],
@@ -255,6 +255,11 @@ export const BAD_HISTORIES: readonly (readonly [what: string, caughtBy: Check, S
     'a process does not end',
     nothingLeaks,
     { lines: add([3_200, 'world', { kind: 'exited', target: 'worker-2', code: null, tookMs: 15_000 }]) },
+  ],
+  [
+    'a process dies by itself',
+    nothingLeaks,
+    { lines: add([1_000, 'world', { kind: 'died', target: 'worker-1', code: 1, output: 'Error' }]) },
   ],
   [
     'a process has a connection too many',

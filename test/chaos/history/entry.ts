@@ -66,6 +66,8 @@ export type HistoryFact =
   /** By whoever disturbs: what, and whom. */
   | { readonly kind: 'fault'; readonly fault: string; readonly target?: string }
   | { readonly kind: 'killed'; readonly pid: number; readonly target: string }
+  /** Nobody killed it or asked it to end. */
+  | { readonly kind: 'died'; readonly target: string; readonly code: number | null; readonly output: string }
   /** Connections of a process to Redis when all is quiet. */
   | { readonly kind: 'connections'; readonly target: string; readonly open: number; readonly needed: number }
   | {

@@ -42,6 +42,16 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     disturb: repeated(4, PROCESS_FAULTS['SIGTERM of a worker']),
     feltAs: ['exits'],
   },
+  'SIGTERM of a worker that cannot reach Redis': {
+    disturb: (world) =>
+      world.withSlot('worker', async (slot) => {
+        slot.proxy.refuse();
+        await slot.terminate();
+        slot.proxy.heal();
+        await slot.spawn();
+      }),
+    feltAs: ['exits', 'leasesLost'],
+  },
   'handlers that block the event loop for 3 leases': {
     disturb: async (world) => {
       await world.enqueue(2, { does: 'block', ms: 3 * LEASE_MS });

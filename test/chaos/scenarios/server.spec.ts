@@ -9,6 +9,7 @@ import {
   SERVER_FAULTS,
 } from '../faults/server-faults.js';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { REAP_INTERVAL_MS } from '../world/chaos-world.js';
 import { repeated, runChaos, SEED, type Scenario } from './run-chaos.js';
 
 const ALONE = [
@@ -49,7 +50,11 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'FLUSHALL: every worker tells it, and health shows it': {
     mayLose: true,
-    disturb: SERVER_FAULTS.FLUSHALL,
+    disturb: async (world) => {
+      // Until every worker has seen the queue: what nobody has seen, nobody misses.
+      await sleep(2 * REAP_INTERVAL_MS);
+      await SERVER_FAULTS.FLUSHALL(world);
+    },
     inspect: async (world) => {
       for (const slot of world.workers) {
         const { status, message } = await slot.current.health();

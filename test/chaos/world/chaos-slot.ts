@@ -20,6 +20,8 @@ export class ChaosSlot {
   private generation = 0;
   private child: ChaosChild | undefined;
   readonly complaints: string[] = [];
+  /** Those whose end was brought about. */
+  private readonly endings = new Set<ChaosChild>();
 
   constructor(private readonly settings: SlotSettings) {}
 
@@ -49,11 +51,19 @@ export class ChaosSlot {
       { ...options, name: `${name}.${this.generation}`, url: proxy.url, ...changes },
       clockShiftMs,
     );
+    void this.noteDeath(this.child);
     if (waitUntilReady) await this.child.ready();
+  }
+
+  private async noteDeath(child: ChaosChild): Promise<void> {
+    const code = await child.exited;
+    if (this.endings.has(child)) return;
+    this.settings.history.record({ kind: 'died', target: child.name, code, output: child.complaints });
   }
 
   /** With SIGKILL, and without a successor. */
   async kill(): Promise<void> {
+    this.endings.add(this.current);
     const { name, pid, exited } = this.current;
     this.settings.history.record({ kind: 'killed', pid, target: name });
     this.current.signal('SIGKILL');
@@ -62,6 +72,7 @@ export class ChaosSlot {
 
   /** Waits for a process that kills itself. */
   async died(): Promise<void> {
+    this.endings.add(this.current);
     const { name, pid, exited } = this.current;
     await exited;
     this.settings.history.record({ kind: 'killed', pid, target: name });
@@ -80,6 +91,7 @@ export class ChaosSlot {
   async terminate(): Promise<void> {
     if (!this.isAlive) return;
     const { current } = this;
+    this.endings.add(current);
     const startedAt = monotonicNow();
     current.signal('SIGCONT');
     current.signal('SIGTERM');
@@ -94,6 +106,7 @@ export class ChaosSlot {
   /** Also one that is stopped or does not react. */
   async destroy(): Promise<void> {
     if (!this.child) return;
+    this.endings.add(this.child);
     this.child.signal('SIGKILL');
     await this.child.exited;
   }

@@ -68,8 +68,11 @@ export const INTERNAL = {
   idlePollMs: 5 * SECOND,
   /** A blocking call that has not answered this long after its own timeout hangs on a dead connection. */
   blockGraceMs: 2 * SECOND,
-  /** Backoff of a worker that cannot reach its store. */
-  storeRetry: { baseDelayMs: 100, maxDelayMs: 5 * SECOND, jitter: 'full' },
+  /**
+   * Backoff of a worker that cannot reach its store: once for the connection and once for the call, so that both together
+   * stay within the 5 s after which everything must work again.
+   */
+  storeRetry: { baseDelayMs: 100, maxDelayMs: 2 * SECOND, jitter: 'full' },
   /** A job of an unknown type is put back for this long, and buried after the second figure. */
   unknownTypeDelayMs: 15 * SECOND,
   unknownTypePatienceMs: HOUR,

@@ -22,8 +22,8 @@ function inQueue(evidence: Evidence): string[] {
   const jobs = jobsOf(evidence);
   const workers = queueKey(evidence, 'workers');
   const known = workers?.type === 'zset' ? workers.scores : {};
-  const killed = new Set(entriesOf(evidence, 'killed').map(({ pid }) => String(pid)));
-  const isDead = (workerId: string): boolean => killed.has(/-(\d+)-[0-9a-f]+$/.exec(workerId)?.[1] ?? '');
+  const silenced = pidsOfSilenced(evidence);
+  const isDead = (workerId: string): boolean => silenced.has(Number(/-(\d+)-[0-9a-f]+$/.exec(workerId)?.[1]));
   const verdict = (key: string, ttlMs: number): string | undefined => {
     const [kind = '', ...rest] = key.split(':');
     const id = rest.join(':');
@@ -42,6 +42,18 @@ function inQueue(evidence: Evidence): string[] {
   });
   const unsigned = Object.keys(known).filter((workerId) => !isDead(workerId));
   return [...bad, ...unsigned.map((workerId) => `worker ${workerId} ended and is still on record`)];
+}
+
+/** Killed, or asked to end while Redis could not be told: their records stay for an hour. */
+function pidsOfSilenced(evidence: Evidence): ReadonlySet<number> {
+  const healedAt = entriesOf(evidence, 'healed').at(-1)?.at ?? Infinity;
+  const endedEarly = new Set(
+    entriesOf(evidence, 'exited')
+      .filter(({ at }) => at < healedAt)
+      .map(({ target }) => target),
+  );
+  const booted = entriesOf(evidence, 'booted').filter(({ by }) => endedEarly.has(by));
+  return new Set([...entriesOf(evidence, 'killed'), ...booted].map(({ pid }) => pid));
 }
 
 function outside({ final }: Evidence): string[] {

@@ -1,4 +1,5 @@
 /** The connection to Redis: fails fast, never sends a command twice, and says whether a failed one may have run. */
+import { setMaxListeners } from 'node:events';
 import { Redis, type RedisOptions } from 'ioredis';
 import { IncompatibleStoreError, StoreUnavailableError } from '../../errors/errors.js';
 import { nextDelayMs, type Backoff } from '../../job/backoff.js';
@@ -36,6 +37,8 @@ export class RedisConnection {
   private incompatible: IncompatibleStoreError | undefined;
   private checking: Promise<void> | undefined;
   private closed = false;
+  /** Ends the waiting of calls when this is closed: ioredis does not tell if it was about to reconnect. */
+  private readonly closing = new AbortController();
   /** Numbers the connections, so that a call gives up the one it was sent on and no later one. */
   private connectionNumber = 0;
   private givenUp: number | undefined;
@@ -48,6 +51,7 @@ export class RedisConnection {
     this.client = this.createClient({ socketTimeout: settings.commandTimeoutMs });
     // Hundreds of calls may wait for a lost connection, and each listens for it.
     this.client.setMaxListeners(0);
+    setMaxListeners(0, this.closing.signal);
     this.client.on('ready', () => {
       this.connectionNumber += 1;
       this.check();
@@ -107,6 +111,7 @@ export class RedisConnection {
     if (this.closed) return;
     this.closed = true;
     this.client.disconnect();
+    this.closing.abort();
   }
 
   /** A half-open connection would hang for minutes; the next call gets a new one. */
@@ -127,6 +132,9 @@ export class RedisConnection {
       // A queued command runs later even if its caller has long given up; and without this 0 an
       // unanswered command is never rejected when re-sending is off.
       enableOfflineQueue: false,
+      // ioredis would subscribe again by itself and not catch a failure: a connection that breaks just then would end
+      // the process. Subscriptions are renewed by those who made them.
+      autoResubscribe: false,
       maxRetriesPerRequest: 0,
       lazyConnect: false,
       // The bindings read replies in this shape, whatever the user's own client is set to.
@@ -165,6 +173,7 @@ export class RedisConnection {
       const settle = (finish: () => void): void => {
         clearTimeout(timer);
         this.client.off('ready', onReady).off('end', onEnd).off('error', onError);
+        this.closing.signal.removeEventListener('abort', onEnd);
         finish();
       };
       const fail = (reason: string): void =>
@@ -176,6 +185,7 @@ export class RedisConnection {
         Math.max(0, deadline - performance.now()),
       );
       this.client.on('ready', onReady).on('end', onEnd).on('error', onError);
+      this.closing.signal.addEventListener('abort', onEnd);
     });
   }
 
