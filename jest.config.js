@@ -8,6 +8,8 @@ export default {
   // They take minutes, see docs/high-availability.md.
   testPathIgnorePatterns: ['/node_modules/', '\\.chaos\\.spec\\.ts$'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/libs/[^/]+/dist/'],
+  // The scenarios take minutes: `npm run test:chaos`.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/chaos/scenarios/'],
   testEnvironment: 'node',
   // Jest would leave one core idle; most of these tests wait for a process or for time to pass.
   maxWorkers: '100%',

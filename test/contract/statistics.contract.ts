@@ -29,6 +29,20 @@ export function describeStatistics(factory: ContractFactory): void {
     expect(await driver().store.recent(STATS, WINDOW_MS)).toEqual(zeros);
   });
 
+  it('mark the queue: since when a worker is on record, and more with everything that happens', async () => {
+    const { store } = driver();
+    expect(await store.mark()).toEqual({ createdAt: undefined, counted: 0 });
+    const worker = { workerId: 'w1', host: 'test', pid: 1, slots: 1 };
+    await store.renew(worker, [], LONG_MS);
+    const first = await store.mark();
+    expect(first).toEqual({ createdAt: expect.any(Number), counted: 0 });
+    await store.renew({ ...worker, workerId: 'w2' }, [], LONG_MS);
+    await driver().run('done', OUTCOMES.done);
+    expect(await store.mark()).toEqual({ createdAt: first.createdAt, counted: 2 });
+    await driver().enqueue('queued');
+    expect(await store.mark()).toEqual({ createdAt: first.createdAt, counted: 3 });
+  });
+
   it('count every status', async () => {
     await driver().run('done', OUTCOMES.done);
     await driver().run('dead', OUTCOMES.dead);

@@ -182,6 +182,7 @@ async function namesOfCheck(
   } as unknown as HealthIndicatorService;
   const queues: QueueSource = {
     queueNames: () => [],
+    dataLossOf: () => undefined,
     store: () => {
       throw new Error('nothing is asked before the options are checked');
     },

@@ -71,7 +71,7 @@ describe('on a cluster', () => {
     await eventually(() => runs.length > 500, { timeoutMs: 20_000 });
     const victim = await cluster.ownerOf(slotOf('{jobs:0}'));
     const killedAt = performance.now();
-    await victim.kill();
+    await victim.crash();
     await eventually(async () => (await cluster.ownerOf(slotOf('{jobs:0}'))) !== victim, {
       timeoutMs: 20_000,
       what: 'a failover',

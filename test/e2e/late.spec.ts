@@ -9,10 +9,19 @@ import { QUICK_QUEUE, startApp, type TestApp } from '../support/nest-app.js';
 @Injectable()
 class Handlers {
   readonly attempts: number[] = [];
+  /** What a handler saw of its signal. */
+  readonly signals: boolean[] = [];
 
   @JobHandler('noted')
   async noted(_payload: unknown, job: JobContext): Promise<void> {
     this.attempts.push(job.attempt);
+  }
+
+  @JobHandler('blocks')
+  blocks({ ms }: { ms: number }, job: JobContext): void {
+    this.signals.push(job.signal.aborted);
+    blockEventLoop(ms);
+    this.signals.push(job.signal.aborted);
   }
 
   @JobHandler('never_returns')
@@ -51,6 +60,33 @@ describe('a late process', () => {
     const { jobId } = await app.queue.enqueue('noted', {});
     await eventually(async () => (await store.reap(leaseMs, 10)).reaped.length === 1);
     await eventually(async () => (await app.inspector.get(jobId)).status === 'done');
+    expect(handlers.attempts).toEqual([2]);
+  });
+
+  it('shows a handler that its lease is over before any timer can', async () => {
+    const leaseMs = 300;
+    app = await startApp({ providers: [Handlers], options: { queues: [{ ...QUICK_QUEUE, leaseMs }] } });
+    const handlers = app.context.get(Handlers);
+    await app.queue.enqueue('blocks', { ms: leaseMs }, { maxAttempts: 1 });
+    await eventually(() => handlers.signals.length === 2);
+    expect(handlers.signals).toEqual([false, true]);
+  });
+
+  it('does not start a job whose lease ended while the handler of another one blocked the event loop', async () => {
+    const leaseMs = 300;
+    app = await startApp({ providers: [Handlers], options: { queues: [{ ...QUICK_QUEUE, leaseMs }] } });
+    const handlers = app.context.get(Handlers);
+    // Claimed together, so that the second one waits for the first one's handler.
+    await app.admin.pause();
+    await app.queue.enqueue('blocks', { ms: leaseMs }, { maxAttempts: 1 });
+    const { jobId } = await app.queue.enqueue('noted', {});
+    await app.admin.resume();
+    await eventually(() => handlers.signals.length === 2);
+    const { store } = app.context.get(QueueRegistry).defaultQueue;
+    await eventually(async () => {
+      await store.reap(leaseMs, 10);
+      return (await app.inspector.get(jobId)).status === 'done';
+    });
     expect(handlers.attempts).toEqual([2]);
   });
 

@@ -1,6 +1,7 @@
 /** Redis away, frozen, or cutting off its clients: what producers hear, and that workers come back by themselves. */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { EnqueueRefusedError, EnqueueUnknownError, JobEvents } from '@fenceline/nestjs';
+import { EnqueueRefusedError, EnqueueUnknownError, JobEvents, LockService } from '@fenceline/nestjs';
+import { Redis } from 'ioredis';
 import { INTERNAL } from '#lib/options/defaults.js';
 import { eventually } from '../support/eventually.js';
 import { QUICK_QUEUE, startApp, type TestApp } from '../support/nest-app.js';
@@ -148,6 +149,41 @@ describe('a Redis that fails', () => {
     await eventually(async () => (await running.inspector.snapshot()).counts.done === 9);
     expect(handlers.runs).toHaveLength(9);
     expect((await running.inspector.snapshot()).lifetime).toMatchObject({ lost_leases: 0, stale_refused: 0 });
+  });
+
+  it('read-only: every call is told so, the connection is left once, and it works again once that is over', async () => {
+    const { app: running } = await start();
+    await expectToWork('before');
+    const disconnect = jest.spyOn(Redis.prototype, 'disconnect');
+    // A replica whose primary is out of reach.
+    await redis.command('REPLICAOF', '127.0.0.1', 1);
+    disconnect.mockClear();
+    const answers = await Promise.all(Array.from({ length: 30 }, () => timed(running.admin.pause())));
+    // Not once per call: each adds a listener to the socket, until Node warns of a leak.
+    expect(disconnect.mock.calls.length).toBeLessThan(10);
+    for (const { error } of answers) expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await redis.command('REPLICAOF', 'NO', 'ONE');
+    await expectToWork('after');
+  });
+
+  // ioredis renews subscriptions itself and does not catch what goes wrong: the process then dies of it.
+  it('renews a subscription once per connection', async () => {
+    const { app: running } = await start();
+    const locks = running.context.get(LockService);
+    await locks.acquire('door');
+    const waiting = locks.acquire('door', { waitMs: 20_000 }).catch(() => {});
+    const subscriptions = async (): Promise<number> => {
+      const stats = String(await redis.command('INFO', 'commandstats'));
+      return Number(/^cmdstat_subscribe:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
+    };
+    await eventually(async () => (await subscriptions()) === 1);
+    await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await eventually(async () => (await subscriptions()) >= 2);
+    // Whoever else subscribes does so in the same turn; this comes after it.
+    await expectToWork('later');
+    expect(await subscriptions()).toBe(2);
+    await running.context.close();
+    await waiting;
   });
 
   it('frozen: enqueue settles in time, not knowing; repeated with its id it is one job', async () => {

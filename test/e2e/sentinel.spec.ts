@@ -23,7 +23,7 @@ describe('behind Sentinels', () => {
 
     const primary = await group.primary();
     const killedAt = performance.now();
-    await primary.kill();
+    await primary.crash();
     await group.untilFailedOver(primary);
     const failedOverMs = performance.now() - killedAt;
     const ranBefore = runs.length;

@@ -1,7 +1,8 @@
 /** A Redis server that belongs to one test, which may stop, freeze, fill and restart it. It keeps its data. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer, type StartedServer } from '#scripts/find-redis.mjs';
 import { openRedis } from './redis.js';
 
@@ -44,10 +45,22 @@ export class OwnRedis {
     this.server = undefined;
   }
 
-  /** It gets no chance to write or to say anything. */
-  async kill(): Promise<void> {
+  /** With SIGKILL: it has no chance to write anything down. */
+  async crash(): Promise<void> {
     if (this.server) process.kill(this.pid, 'SIGKILL');
     await this.stop();
+  }
+
+  /**
+   * As `crash`, but what it wrote to its append-only file in the last `ms` never reached the disk, as when the
+   * machine loses power. Needs `auto-aof-rewrite-percentage 0`, so that there is one such file.
+   */
+  async losePower(ms: number): Promise<void> {
+    const file = join(this.folder, 'appendonlydir/appendonly.aof.1.incr.aof');
+    const { size } = statSync(file);
+    await sleep(ms);
+    await this.crash();
+    truncateSync(file, size);
   }
 
   /** At the same port, with the data it had. */

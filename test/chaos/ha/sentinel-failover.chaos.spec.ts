@@ -26,7 +26,7 @@ interface Fault {
 
 async function kill(primary: OwnRedis): Promise<number> {
   const at = performance.now();
-  await primary.kill();
+  await primary.crash();
   return at;
 }
 

@@ -63,6 +63,12 @@ export interface JobEventMap {
   resumed: { queue: string };
   /** The store stopped answering (once per outage), and answers again. */
   store_unavailable: { queue: string; workerId: string; error: unknown };
+  /**
+   * The store does not hold any more what it held: everything (`all`: FLUSHALL, a restart without persistence, a
+   * failover to an empty server), or what came last (`latest`: an older copy). Told once per loss, by every process
+   * that notices it.
+   */
+  store_lost_data: { queue: string; lost: 'all' | 'latest' };
   store_recovered: { queue: string; workerId: string; outageMs: number };
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { HealthIndicatorService } from '@nestjs/terminus';
 import { UnknownQueueError } from '../errors/errors.js';
 import { HEALTH_DEFAULTS } from '../options/defaults.js';
+import type { DataLoss } from '../queue/data-loss-watch.js';
 import { type JobCounts, STATS, type Stat, type StatCounts } from '../store/job-store.js';
 import { type ObservedStore, QueueSource } from './health-sources.js';
 import { LeaseHealthIndicator } from './lease.health.js';
@@ -23,6 +24,7 @@ interface Figures {
   readonly oldestReadyAgeMs?: number;
   readonly paused?: boolean;
   readonly recent?: Partial<Record<Stat, number>>;
+  readonly loss?: DataLoss;
 }
 
 const NO_STATS: StatCounts = {
@@ -54,6 +56,10 @@ class FakeSource extends QueueSource {
     return Object.keys(this.queues);
   }
 
+  dataLossOf(name: string): DataLoss | undefined {
+    return this.queues[name]?.loss;
+  }
+
   store(name = 'jobs'): ObservedStore {
     const figures = this.queues[name];
     if (figures === undefined) throw new UnknownQueueError(name, this.queueNames());
@@ -64,6 +70,7 @@ class FakeSource extends QueueSource {
         oldestReadyAgeMs: figures.oldestReadyAgeMs ?? 0,
         lifetime: NO_STATS,
       }),
+      mark: async () => ({ createdAt: 1, counted: 0 }),
       recent: async (stats, windowMs) => {
         this.asked.push({ stats, windowMs });
         return figures.recent ?? {};
@@ -114,6 +121,15 @@ describe('QueueHealthIndicator', () => {
     expect((await indicator.isHealthy('a', { queue: 'jobs', downDepth: 5 })).a.status).toBe('down');
     const off = { degradedDead: Infinity, downDead: Infinity };
     expect((await indicator.isHealthy('a', { queue: 'mail', ...off })).a.status).toBe('up');
+  });
+
+  it('is degraded after its store lost data, and says how much and which queue', async () => {
+    const loss = { lost: 'all', agoMs: 1_200 } as const;
+    const answer = await queueHealth({ mail: {}, jobs: { loss } }).isHealthy('a');
+    expect(answer.a.status).toBe('degraded');
+    expect(answer.a).toMatchObject({
+      message: expect.stringContaining('lost everything it held of queue "jobs" 1200 ms ago'),
+    });
   });
 
   it('names a pause', async () => {

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { HEALTH_DEFAULTS } from '../options/defaults.js';
 import type { Keys } from '../options/option-checks.js';
+import type { DataLoss } from '../queue/data-loss-watch.js';
 import type { QueueSnapshot } from '../store/job-store.js';
 import { answerInTime, judge, type Measurement, thresholds } from './health-check.js';
 import { QueueSource } from './health-sources.js';
@@ -59,20 +60,34 @@ export class QueueHealthIndicator {
     return answerInTime(this.health, key, async () => {
       const limits = thresholds(options, KEYS, DEFAULT_THRESHOLDS);
       const names = options.queue === undefined ? this.source.queueNames() : [options.queue];
-      const snapshots = await Promise.all(
-        names.map(async (name) => ({ name, snapshot: await this.source.store(name).snapshot() })),
-      );
+      const snapshots = await Promise.all(names.map((name) => this.look(name)));
       const queues = Object.fromEntries(snapshots.map(({ name, snapshot }) => [name, show(snapshot)]));
-      return {
-        ...judge(snapshots.flatMap(({ name, snapshot }) => measure(name, snapshot, limits))),
-        data: { queues },
-      };
+      const measurements = snapshots.flatMap(({ name, snapshot, loss }) => [
+        ...measure(name, snapshot, limits),
+        ...measureLoss(name, loss),
+      ]);
+      return { ...judge(measurements), data: { queues } };
     });
+  }
+
+  private async look(name: string): Promise<{ name: string; snapshot: QueueSnapshot; loss?: DataLoss }> {
+    const store = this.source.store(name);
+    const [snapshot, mark] = await Promise.all([store.snapshot(), store.mark()]);
+    const loss = this.source.dataLossOf(name, mark);
+    return { name, snapshot, ...(loss && { loss }) };
   }
 }
 
 function show({ counts, paused, oldestReadyAgeMs }: QueueSnapshot): Record<string, unknown> {
   return { ...counts, oldestReadyAgeMs, paused };
+}
+
+/** No reason to take the process out of service: that would not bring the jobs back. */
+function measureLoss(name: string, loss: DataLoss | undefined): Measurement[] {
+  if (!loss) return [];
+  const what = loss.lost === 'all' ? 'everything it held' : 'the latest of what it held';
+  const text = `the store lost ${what} of queue "${name}" ${loss.agoMs} ms ago: jobs are missing`;
+  return [{ text, value: 1, degradedFrom: 1, downFrom: Infinity }];
 }
 
 function measure(name: string, snapshot: QueueSnapshot, limits: Thresholds): Measurement[] {

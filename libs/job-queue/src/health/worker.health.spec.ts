@@ -58,6 +58,9 @@ describe('WorkerHealthIndicator', () => {
       queueNames(): readonly string[] {
         return [];
       }
+      dataLossOf(): undefined {
+        return undefined;
+      }
       store(): ObservedStore {
         throw new Error('there is none');
       }

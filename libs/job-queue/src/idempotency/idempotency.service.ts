@@ -23,7 +23,9 @@ export class IdempotencyService {
 
   /**
    * Runs `operation` unless it was done with this key before; then its stored result is returned. Either way the
-   * caller gets what JSON makes of the result. If it throws, the key is free again.
+   * caller gets what JSON makes of the result. If it throws, the key is free again. If the store cannot be told of the
+   * result before the lease is over, the caller gets it all the same, and a repeat runs the operation again
+   * (`unrecorded`).
    * @param key 1–255 characters; a namespace of its own, shared neither with jobs nor with `@Idempotent()`
    * @throws IdempotencyConflictError when the key was used with another fingerprint
    * @throws IdempotencyBusyError when it still runs elsewhere after `waitMs`

@@ -1,8 +1,9 @@
-/** Gives jobs whose worker died back to the queue. Safe to run in many processes at once. */
+/** Gives jobs whose worker died back to the queue, and looks whether the queue is still the one it was. Safe to run in many processes at once. */
 import { Inject, Injectable } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { JobEvents } from '../events/job-events.js';
 import { INTERNAL } from '../options/defaults.js';
+import { DataLossWatch } from '../queue/data-loss-watch.js';
 import { type QueueEntry, QueueRegistry } from '../queue/queue-registry.js';
 import { MAINTENANCE_INTERVALS, type MaintenanceIntervals } from './maintenance-intervals.js';
 import { EVERY_SECOND, PeriodicTask } from './periodic-task.js';
@@ -17,6 +18,7 @@ export class ReaperService {
   constructor(
     private readonly queues: QueueRegistry,
     private readonly events: JobEvents,
+    private readonly dataLoss: DataLossWatch,
     @Inject(MAINTENANCE_INTERVALS) intervals: MaintenanceIntervals,
   ) {
     this.task = new PeriodicTask('Reaper', intervals.reapIntervalMs, () => this.reapAll());
@@ -39,5 +41,6 @@ export class ReaperService {
       }
       more = reply.more;
     }
+    this.dataLoss.observe(queue, await store.mark());
   }
 }

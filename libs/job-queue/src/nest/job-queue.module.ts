@@ -15,6 +15,7 @@ import { RetryPromoterService } from '../maintenance/retry-promoter.service.js';
 import { JobEventLogger } from '../observability/job-event-logger.js';
 import type { JobQueueModuleOptions } from '../options/options.js';
 import { resolveOptions, type ResolvedOptions } from '../options/resolve-options.js';
+import { DataLossWatch } from '../queue/data-loss-watch.js';
 import { QueueAdmin } from '../queue/queue-admin.js';
 import { QueueInspector } from '../queue/queue-inspector.js';
 import { QueueRegistry } from '../queue/queue-registry.js';
@@ -109,11 +110,20 @@ const PUBLIC = [
       useFactory: ({ maintenance }: ResolvedOptions) => maintenance,
     },
     {
+      provide: DataLossWatch,
+      inject: [JobEvents],
+      useFactory: (events: JobEvents) => new DataLossWatch(events),
+    },
+    {
       provide: QueueSource,
-      inject: [QueueRegistry],
-      useFactory: (queues: QueueRegistry): QueueSource => ({
+      inject: [QueueRegistry, DataLossWatch],
+      useFactory: (queues: QueueRegistry, dataLoss: DataLossWatch): QueueSource => ({
         queueNames: () => queues.list().map(({ options }) => options.name),
         store: (name) => (name === undefined ? queues.defaultQueue : queues.get(name)).store,
+        dataLossOf: (name, mark) => {
+          dataLoss.observe(name, mark);
+          return dataLoss.lossOf(name);
+        },
       }),
     },
     { provide: WorkerSource, useExisting: WorkerPool },

@@ -27,6 +27,8 @@ export interface EventFields {
   readonly delay_ms?: number;
   readonly grace_ms?: number;
   readonly reason?: string;
+  /** How much of its data the store has lost. */
+  readonly lost?: string;
   readonly error?: string;
   /** The errors behind it, outermost first. */
   readonly error_cause?: string;
@@ -36,6 +38,15 @@ interface EventLine<Data> {
   readonly level: EventLevel;
   readonly fields: (data: Data) => EventFields;
 }
+
+const ADVICE_AFTER_LOSS = {
+  all:
+    'Redis has lost everything it held of this queue: FLUSHALL, a restart without persistence, or a failover to an empty ' +
+    'server. Jobs that had not ended will not run. Enqueue again what your own records say is missing, and find the cause',
+  latest:
+    'Redis went back to an older copy of this queue: the latest jobs may be missing, and others may run again. ' +
+    'Enqueue again what your own records say is missing, and check persistence and failover',
+} as const;
 
 export const EVENT_LINES: { readonly [E in JobEventName]: EventLine<JobEventMap[E]> } = {
   enqueued: {
@@ -127,6 +138,10 @@ export const EVENT_LINES: { readonly [E in JobEventName]: EventLine<JobEventMap[
   store_unavailable: {
     level: 'error',
     fields: ({ queue, workerId, error }) => ({ queue, worker_id: workerId, ...errorFields(error) }),
+  },
+  store_lost_data: {
+    level: 'error',
+    fields: ({ queue, lost }) => ({ queue, lost, error: ADVICE_AFTER_LOSS[lost] }),
   },
   store_recovered: {
     level: 'log',

@@ -46,6 +46,7 @@ const SAMPLES: { [E in JobEventName]: JobEventMap[E] } = {
   paused: { queue: 'jobs' },
   resumed: { queue: 'jobs' },
   store_unavailable: { queue: 'jobs', workerId: 'w1', error: failure },
+  store_lost_data: { queue: 'jobs', lost: 'all' },
   store_recovered: { queue: 'jobs', workerId: 'w1', outageMs: 900 },
 };
 
@@ -146,7 +147,7 @@ describe('JobEventLogger', () => {
         ...['paused', 'resumed', 'store_recovered'],
       ],
       warn: ['lost', 'retry_scheduled', 'stale_refused', 'runaway', 'reaped'],
-      error: ['dead', 'store_unavailable'],
+      error: ['dead', 'store_unavailable', 'store_lost_data'],
     });
     expect(Object.keys(EVENT_LINES).toSorted()).toEqual(Object.keys(SAMPLES).toSorted());
   });

@@ -80,8 +80,11 @@ export const INTERNAL = {
   idlePollMs: 5 * SECOND,
   /** A blocking call that has not answered this long after its own timeout hangs on a dead connection. */
   blockGraceMs: 2 * SECOND,
-  /** Backoff of a worker that cannot reach its store. */
-  storeRetry: { baseDelayMs: 100, maxDelayMs: 5 * SECOND, jitter: 'full' },
+  /**
+   * Backoff of a worker that cannot reach its store: once for the connection and once for the call, so that both together
+   * stay within the 5 s after which everything must work again.
+   */
+  storeRetry: { baseDelayMs: 100, maxDelayMs: 2 * SECOND, jitter: 'full' },
   /** A primary that takes longer than this to answer a new connection was away, and may have been replaced. */
   sentinelStaleMs: SECOND,
   /** While the server of a key is away: how often to look whether it, or another in its place, is ready. */
@@ -141,6 +144,8 @@ export const INTERNAL = {
   memorySweepMinimum: 1_000,
   /** A health check answers within this, whatever Redis does; Kubernetes gives up after 1 s. */
   healthTimeoutMs: 800,
+  /** How long a queue counts as degraded after its store lost data: long enough for a person to come and look. */
+  dataLossShownMs: HOUR,
   /** Sliding window of the lease health check. */
   leaseWindowMs: 5 * MINUTE,
 } as const;

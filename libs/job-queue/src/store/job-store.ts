@@ -199,6 +199,14 @@ export interface QueueSnapshot {
   readonly lifetime: StatCounts;
 }
 
+/** By what a queue is known again: a store that lost its data, or some of it, cannot show the same or more. */
+export interface QueueMark {
+  /** When a worker was first on record here, ms; `undefined` before that. */
+  readonly createdAt: number | undefined;
+  /** Sum of all lifetime counters. */
+  readonly counted: number;
+}
+
 /** Answer of an operation that the job's status may forbid. */
 export type TransitionReply =
   | { readonly kind: 'moved'; readonly from: JobStatus }
@@ -265,6 +273,7 @@ export interface JobStore {
   read(jobIds: readonly string[]): Promise<readonly (JobRecord | undefined)[]>;
   list(query: ListQuery): Promise<JobPage>;
   snapshot(): Promise<QueueSnapshot>;
+  mark(): Promise<QueueMark>;
   /** Sums of counters over at least the last `windowMs`, rounded up to whole minutes, at most two hours. */
   recent(stats: readonly Stat[], windowMs: number): Promise<Readonly<Partial<Record<Stat, number>>>>;
   /** Adds to a counter that no transition counts. */

@@ -236,6 +236,8 @@ export class ClaimLoop {
   }
 
   private pause(ms: number): Promise<void> {
+    // A call may fail after it was given up, and an abort that is over is not heard.
+    if (this.gaveUp.signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);

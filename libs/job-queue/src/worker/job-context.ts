@@ -33,6 +33,7 @@ export class JobContext {
     /** After this many attempts a failing job is buried. */
     readonly maxAttempts: number,
     store: JobStore,
+    private readonly noticeExpiry: (attempt: Attempt) => void,
   ) {
     this.checkpoint = new StoredCheckpoint(attemptState, store, queueOptions.resultLimitBytes);
   }
@@ -68,8 +69,13 @@ export class JobContext {
     return this.attemptState.idempotencyKey;
   }
 
-  /** Aborts when the lease is lost, the time is up, the job is cancelled, or the worker shuts down; the reason says which. */
+  /**
+   * Aborts when the lease is lost, the time is up, the job is cancelled, or the worker shuts down; the reason says
+   * which. Read it from here again before a step that matters: after a pause of the whole process the timer that fires
+   * it may come later than yours.
+   */
   get signal(): AbortSignal {
+    this.noticeExpiry(this.attemptState);
     return this.attemptState.signal;
   }
 }

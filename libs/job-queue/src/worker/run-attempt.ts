@@ -21,6 +21,8 @@ export interface AttemptEnvironment {
   readonly onAcquired: (attempt: Attempt) => void;
   /** Called once the timeout of the attempt is known. */
   readonly watchTimeout: (attempt: Attempt, timeoutMs: number) => void;
+  /** Called before the handler looks at its signal. */
+  readonly noticeExpiry: (attempt: Attempt) => void;
 }
 
 export interface AttemptResult {
@@ -44,9 +46,11 @@ export async function runAttempt(attempt: Attempt, environment: AttemptEnvironme
     const payload = handler.payload
       ? await validatePayload(spec.type, handler.payload, spec.payload)
       : spec.payload;
-    const { queue, workerId, store } = environment;
-    const job = new JobContext(attempt, queue, workerId, spec.createdAt, rules.maxAttempts, store);
-    // While the payload was checked the lease may have been lost, or the job cancelled.
+    const { queue, workerId, store, noticeExpiry } = environment;
+    const { maxAttempts } = rules;
+    const job = new JobContext(attempt, queue, workerId, spec.createdAt, maxAttempts, store, noticeExpiry);
+    // While the payload was checked, or another handler blocked the event loop, the lease may have been lost.
+    noticeExpiry(attempt);
     if (attempt.abortReason) throw attempt.abortReason;
     environment.watchTimeout(attempt, handler.options.timeoutMs ?? queue.timeoutMs);
     attempt.wasInvoked = true;

@@ -60,7 +60,10 @@ export class Worker {
     const onAcquired = (attempt: Attempt): void => {
       if (events.has('acquired')) events.emit('acquired', attempt.ref());
     };
-    this.environment = { queue, store, workerId, findHandler, watchTimeout, onAcquired };
+    const noticeExpiry = (attempt: Attempt): void => {
+      if (!attempt.hasEnded) this.keeper.noticeExpiry(attempt, performance.now());
+    };
+    this.environment = { queue, store, workerId, findHandler, watchTimeout, noticeExpiry, onAcquired };
   }
 
   get queue(): string {

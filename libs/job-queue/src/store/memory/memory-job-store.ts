@@ -14,6 +14,7 @@ import type {
   LaneReply,
   ListQuery,
   PromoteReply,
+  QueueMark,
   QueueSnapshot,
   ReapReply,
   RenewReply,
@@ -43,6 +44,7 @@ export class MemoryJobStore implements JobStore {
   readonly queue: string;
   private readonly state: MemoryQueueState;
   private readonly workers = new MemoryWorkers();
+  private firstHeardAt: number | undefined;
 
   constructor({ queue, retention, clock = Date.now }: MemoryJobStoreOptions) {
     this.queue = queue;
@@ -82,6 +84,7 @@ export class MemoryJobStore implements JobStore {
   async renew(worker: WorkerInfo, leases: readonly HeldLease[], leaseMs: number): Promise<RenewReply> {
     const now = this.state.now();
     this.workers.heard(worker.workerId, now);
+    this.firstHeardAt ??= now;
     const lost: string[] = [];
     const cancelRequested: string[] = [];
     for (const { jobId, token } of leases) {
@@ -190,6 +193,11 @@ export class MemoryJobStore implements JobStore {
       oldestReadyAgeMs: Math.max(0, ...ages),
       lifetime: this.state.statistics.total(),
     };
+  }
+
+  async mark(): Promise<QueueMark> {
+    const counters = Object.values(this.state.statistics.total());
+    return { createdAt: this.firstHeardAt, counted: counters.reduce((sum, count) => sum + count, 0) };
   }
 
   async recent(stats: readonly Stat[], windowMs: number): Promise<Readonly<Partial<Record<Stat, number>>>> {

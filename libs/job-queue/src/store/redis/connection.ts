@@ -1,4 +1,5 @@
 /** The connection to one Redis server: fails fast, never sends a command twice, and says whether a failed one may have run. */
+import { setMaxListeners } from 'node:events';
 import { Redis, type RedisOptions } from 'ioredis';
 import { IncompatibleStoreError, StoreUnavailableError } from '../../errors/errors.js';
 import { nextDelayMs, type Backoff } from '../../job/backoff.js';
@@ -49,6 +50,8 @@ export class RedisConnection implements StoreConnection {
   private incompatible: IncompatibleStoreError | undefined;
   private checking: Promise<void> | undefined;
   private closed = false;
+  /** Ends the waiting of calls when this is closed: ioredis does not tell if it was about to reconnect. */
+  private readonly closing = new AbortController();
   /** Numbers the connections, so that a call gives up the one it was sent on and no later one. */
   private connectionNumber = 0;
   private givenUp: number | undefined;
@@ -68,6 +71,7 @@ export class RedisConnection implements StoreConnection {
     });
     // Hundreds of calls may wait for a lost connection, and each listens for it.
     this.client.setMaxListeners(0);
+    setMaxListeners(0, this.closing.signal);
     this.client.on('error', (error: unknown) => void (this.lastError = withoutArguments(error)));
     let connectedAt = 0;
     this.client.on('connect', () => (connectedAt = performance.now()));
@@ -139,6 +143,7 @@ export class RedisConnection implements StoreConnection {
     if (this.closed) return;
     this.closed = true;
     this.client.disconnect();
+    this.closing.abort();
   }
 
   /** A half-open connection would hang for minutes; the next call gets a new one. */
@@ -151,6 +156,7 @@ export class RedisConnection implements StoreConnection {
   }
 
   private createClient(extra: Pick<RedisOptions, 'socketTimeout' | 'failoverDetector'>): Redis {
+    let isLeaving = false;
     const ours = {
       ...extra,
       // ioredis would send unanswered commands again after a reconnect: one INCR ran twice (measured).
@@ -158,6 +164,9 @@ export class RedisConnection implements StoreConnection {
       // A queued command runs later even if its caller has long given up; and without this 0 an
       // unanswered command is never rejected when re-sending is off.
       enableOfflineQueue: false,
+      // ioredis would subscribe again by itself and not catch a failure: a connection that breaks just then would end
+      // the process. Subscriptions are renewed by those who made them.
+      autoResubscribe: false,
       maxRetriesPerRequest: 0,
       lazyConnect: false,
       // The bindings read replies in this shape, whatever the user's own client is set to.
@@ -165,8 +174,13 @@ export class RedisConnection implements StoreConnection {
       connectTimeout: this.settings.commandTimeoutMs,
       disconnectTimeout: DISCONNECT_TIMEOUT_MS,
       retryStrategy: (times: number) => nextDelayMs(this.settings.reconnect, times) + 10,
-      // After a failover this socket may still lead to the old primary.
-      reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+      // After a failover this socket may still lead to the old primary. Once per connection: every command in flight
+      // is answered so, and each would make ioredis disconnect again.
+      reconnectOnError: (error: Error) => {
+        if (isLeaving || !error.message.startsWith('READONLY')) return false;
+        isLeaving = true;
+        return true;
+      },
     } satisfies RedisOptions;
     const client =
       'client' in this.options
@@ -174,6 +188,7 @@ export class RedisConnection implements StoreConnection {
         : 'url' in this.options
           ? new Redis(this.options.url, ours)
           : new Redis({ ...this.options.redis, ...ours });
+    client.on('close', () => (isLeaving = false));
     surviveErrors(client);
     // Every call of an outage waits for the connection with listeners of its own; Node would suspect a leak.
     client.setMaxListeners(0);
@@ -186,6 +201,7 @@ export class RedisConnection implements StoreConnection {
       const settle = (finish: () => void): void => {
         clearTimeout(timer);
         this.client.off('ready', onReady).off('end', onEnd);
+        this.closing.signal.removeEventListener('abort', onEnd);
         finish();
       };
       const fail = (reason: string): void => {
@@ -199,6 +215,7 @@ export class RedisConnection implements StoreConnection {
         Math.max(0, deadline - performance.now()),
       );
       this.client.on('ready', onReady).on('end', onEnd);
+      this.closing.signal.addEventListener('abort', onEnd);
     });
   }
 

@@ -6,6 +6,7 @@ import {
   type JobPage,
   type JobRecord,
   type ListQuery,
+  type QueueMark,
   type QueueSnapshot,
   type Stat,
   type StatCounts,
@@ -123,6 +124,11 @@ export async function snapshot(runner: ScriptRunner): Promise<QueueSnapshot> {
     oldestReadyAgeMs: oldestReadyAgeMs ?? 0,
     lifetime: Object.fromEntries(STATS.map((stat) => [stat, Number(counters.get(stat) ?? 0)])) as StatCounts,
   };
+}
+
+export async function mark(runner: ScriptRunner): Promise<QueueMark> {
+  const [createdAt, counted] = strings(await runner.run('mark', []));
+  return { createdAt: createdAt ? Number(createdAt) : undefined, counted: Number(counted) };
 }
 
 export async function recent(

@@ -10,6 +10,7 @@ import type {
   LaneReply,
   ListQuery,
   PromoteReply,
+  QueueMark,
   QueueSnapshot,
   ReapReply,
   RenewReply,
@@ -125,6 +126,10 @@ export class RedisJobStore implements JobStore {
 
   snapshot(): Promise<QueueSnapshot> {
     return inspection.snapshot(this.runner);
+  }
+
+  mark(): Promise<QueueMark> {
+    return inspection.mark(this.runner);
   }
 
   recent(stats: readonly Stat[], windowMs: number): Promise<Partial<Record<Stat, number>>> {

@@ -32,6 +32,7 @@ const SCRIPTS = {
   'list-index': 'prelude',
   'list-queued': 'keys',
   snapshot: 'keys',
+  mark: 'prelude',
   recent: 'prelude',
   count: 'prelude',
   wake: 'prelude',

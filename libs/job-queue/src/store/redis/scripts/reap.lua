@@ -70,12 +70,13 @@ end
 for _, worker in ipairs(redis.call('ZRANGE', base .. 'workers', '-inf', int(now - silence_ms), 'BYSCORE')) do
   local held_key = base .. 'held:' .. worker
   local records = redis.call('HGETALL', held_key)
+  local is_holder = false
   for i = 1, #records, 2 do
-    local holds_any = false
-    each_held(records[i + 1], function(id, token) holds_any = look_for_lease(id, token) or holds_any end)
-    if not holds_any then redis.call('HDEL', held_key, records[i]) end
+    local is_of_use = false
+    each_held(records[i + 1], function(id, token) is_of_use = look_for_lease(id, token) or is_of_use end)
+    if is_of_use then is_holder = true else redis.call('HDEL', held_key, records[i]) end
   end
-  if #records == 0 and tonumber(redis.call('ZSCORE', base .. 'workers', worker)) < now - forget_ms then
+  if not is_holder and tonumber(redis.call('ZSCORE', base .. 'workers', worker)) < now - forget_ms then
     redis.call('ZREM', base .. 'workers', worker)
     redis.call('UNLINK', base .. 'worker:' .. worker)
   end

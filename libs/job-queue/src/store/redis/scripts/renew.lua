@@ -13,6 +13,7 @@ local lost, cancel_requested = {}, {}
 local LAYOUT = '1'
 
 redis.call('HSETNX', KEYS[1], 'version', LAYOUT)
+redis.call('HSETNX', KEYS[1], 'created_at', int(now))
 local layout, partitions = unpack(redis.call('HMGET', KEYS[1], 'version', 'partitions'))
 if partitions then return redis.error_reply('PARTITIONED ' .. partitions) end
 if layout ~= LAYOUT then return redis.error_reply('LAYOUT ' .. layout .. ', this version reads ' .. LAYOUT) end
