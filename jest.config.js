@@ -5,11 +5,9 @@ export default {
     '<rootDir>/src/**/*.spec.ts',
     '<rootDir>/test/**/*.spec.ts',
   ],
-  // They take minutes, see docs/high-availability.md.
-  testPathIgnorePatterns: ['/node_modules/', '\\.chaos\\.spec\\.ts$'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/libs/[^/]+/dist/'],
   // The scenarios take minutes: `npm run test:chaos`.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/chaos/scenarios/'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/chaos/scenarios/', '\\.chaos\\.spec\\.ts$'],
   testEnvironment: 'node',
   // Jest would leave one core idle; most of these tests wait for a process or for time to pass.
   maxWorkers: '100%',

@@ -35,7 +35,8 @@ it('keeps the leases of the partitions that answer', async () => {
     const sentAt = performance.now();
     const call = { workerId: 'w', lane: 0, number: 1, settlements: [], claimMax: 2, leaseMs: LEASE_MS };
     const { claimed } = await store.exchange(call);
-    const attempts = claimed.map((job) => new Attempt(job, queue, 'w', sentAt, keeper.deadlineFrom(sentAt)));
+    const claim = { name: '0:1', sentAt, storeNow: 0, jobsLeft: claimed.length };
+    const attempts = claimed.map((job) => new Attempt(job, claim, queue, 'w', keeper.deadlineFrom(sentAt)));
     for (const attempt of attempts) keeper.hold(attempt);
     const away = parts[1];
     if (!away) throw new Error('there are two partitions');

@@ -135,7 +135,7 @@ describe('TLS', () => {
     );
     try {
       await connection.open();
-      const { stream } = await connection.call(async (client) => client);
+      const { stream } = await connection.call('', async (client) => client);
       for (const error of ['alert', 'timeout']) stream.emit('error', new Error(error));
       const closed = once(stream, 'close');
       stream.destroy();

@@ -8,6 +8,7 @@
 import { SupersededCallError } from '../errors/errors.js';
 import type { JobStore, LaneCall, LaneReply, Settlement, SettleReply } from './job-store.js';
 import type { Part, PartitionMap } from './partition-map.js';
+import { PartitionRecords } from './partition-records.js';
 
 /** What is known of the work of a partition. Times by performance.now(). */
 interface Supply {
@@ -49,6 +50,7 @@ export class PartitionClaims {
   private readonly supplies: readonly Supply[];
   /** By worker, then by lane. */
   private readonly plans = new Map<string, Map<number, Plan>>();
+  private readonly records: PartitionRecords;
   private turn = 0;
 
   constructor(
@@ -58,6 +60,7 @@ export class PartitionClaims {
   ) {
     const unknown = { mayHaveWork: false, wokenAt: -Infinity, emptyAt: -Infinity, dueAt: Infinity };
     this.supplies = partitions.map(() => ({ ...unknown }));
+    this.records = new PartitionRecords(partitions.length);
   }
 
   /** A wake-up came from there, after none had come from the others. */
@@ -74,6 +77,7 @@ export class PartitionClaims {
 
   async exchange(call: LaneCall): Promise<LaneReply> {
     const plan = this.planOf(call);
+    this.records.noteEnded(call.workerId, call.endedClaims ?? []);
     const settlements = this.map.split(call.settlements, ({ jobId }) => this.map.ofId(jobId));
     const reply: Reply = { settled: [], parts: [], taken: 0 };
     const wave = plan.asks.length > 0 ? [...plan.asks] : this.nextWave(plan, call.claimMax);
@@ -152,7 +156,15 @@ export class PartitionClaims {
     const part = round === 0 ? settlements.get(partition) : undefined;
     const sentAt = performance.now();
     const lane = call.lane + round * LANES_PER_ROUND;
-    const answer = await store.exchange({ ...call, lane, settlements: part?.items ?? [], claimMax: max });
+    const endedClaims = part ? this.records.endedAt(partition) : [];
+    const answer = await store.exchange({
+      ...call,
+      lane,
+      settlements: part?.items ?? [],
+      endedClaims,
+      claimMax: max,
+    });
+    this.records.noteTold(partition, endedClaims);
     part?.places.forEach((place, i) => {
       const settled = answer.settled[i];
       if (settled) reply.settled[place] = settled;
@@ -163,6 +175,10 @@ export class PartitionClaims {
     supply.mayHaveWork = answer.more || supply.wokenAt >= sentAt;
     supply.dueAt = performance.now() + (answer.nextDueInMs ?? Infinity);
     for (const { jobId } of answer.claimed) this.map.noteClaimed(jobId, partition);
+    const { workerId, number } = call;
+    if (answer.claimed.length > 0) {
+      this.records.noteClaimed(workerId, `${call.lane}:${number}`, partition, `${lane}:${number}`);
+    }
     reply.parts.push(answer);
     reply.taken += answer.claimed.length;
   }

@@ -1,7 +1,14 @@
 /** Puts together what all partitions of a queue say about it. */
 import { InvalidOptionError } from '../errors/errors.js';
 import { JOB_STATUSES, type JobStatus } from '../job/job.js';
-import { STATS, type JobPage, type JobStore, type ListQuery, type QueueSnapshot } from './job-store.js';
+import {
+  STATS,
+  type JobPage,
+  type JobStore,
+  type ListQuery,
+  type QueueMark,
+  type QueueSnapshot,
+} from './job-store.js';
 
 export function sumOf<T>(all: readonly T[], valueOf: (one: T) => number): number {
   return all.reduce((sum, one) => sum + valueOf(one), 0);
@@ -16,6 +23,15 @@ export function sumSnapshots(all: readonly QueueSnapshot[]): QueueSnapshot {
     paused: all.some(({ paused }) => paused),
     oldestReadyAgeMs: Math.max(...all.map(({ oldestReadyAgeMs }) => oldestReadyAgeMs)),
     lifetime: record(STATS, ({ lifetime }, stat) => lifetime[stat]),
+  };
+}
+
+/** `createdAt` is no time here, but changes whenever that of a partition does. */
+export function joinMarks(all: readonly QueueMark[]): QueueMark {
+  const known = all.flatMap(({ createdAt }) => (createdAt === undefined ? [] : [createdAt]));
+  return {
+    createdAt: known.length === all.length ? sumOf(known, (at) => at) : undefined,
+    counted: sumOf(all, ({ counted }) => counted),
   };
 }
 

@@ -13,6 +13,7 @@ import type {
   LaneReply,
   ListQuery,
   PromoteReply,
+  QueueMark,
   QueueSnapshot,
   ReapReply,
   RenewReply,
@@ -24,7 +25,7 @@ import type {
 } from './job-store.js';
 import type { EnqueueRefusal, EnqueueReply, NewJob } from './new-job.js';
 import { PartitionClaims } from './partition-claims.js';
-import { listPartitions, sumOf, sumSnapshots } from './partition-fan-in.js';
+import { joinMarks, listPartitions, sumOf, sumSnapshots } from './partition-fan-in.js';
 import { PartitionMap } from './partition-map.js';
 import { PartitionWakeListener } from './partition-wake-listener.js';
 
@@ -153,6 +154,10 @@ export class PartitionedJobStore implements JobStore {
 
   async snapshot(): Promise<QueueSnapshot> {
     return sumSnapshots(await this.everywhere((store) => store.snapshot()));
+  }
+
+  async mark(): Promise<QueueMark> {
+    return joinMarks(await this.everywhere((store) => store.mark()));
   }
 
   async recent(stats: readonly Stat[], windowMs: number): Promise<Readonly<Partial<Record<Stat, number>>>> {

@@ -11,7 +11,7 @@ describe('RedisConnection', () => {
         warn() {},
       },
     );
-    const waiting = connection.call((client) => client.ping());
+    const waiting = connection.call('', (client) => client.ping());
     const failed = expect(waiting).rejects.toThrow('the connection is closed');
     // Refused once, and now it waits to try again: ioredis has no connection of which it could tell the end.
     await new Promise((resolve) => setTimeout(resolve, 100));

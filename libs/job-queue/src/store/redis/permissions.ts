@@ -14,7 +14,7 @@ import type { StoreConnection } from './store-connection.js';
 const TO_ENQUEUE =
   'exists expire get hdel hexists hget hincrby hmget hset hsetnx llen lpop lpush msetnx pexpire rpush set setnx unlink zadd zrange zrem zscore';
 /** What workers, maintenance and administration do beyond that, and locks. A channel cannot be asked about in this way. */
-const TO_WORK = 'blpop del getrange hgetall lmpop lpos lrange mget pttl zcard zrank';
+const TO_WORK = 'blpop del getrange hgetall hvals lmpop lpos lrange mget pttl zcard zrank';
 
 /** @throws IncompatibleStoreError naming the commands that are forbidden */
 export async function checkPermissions(
