@@ -67,6 +67,7 @@ export async function administer(jobs: StoreDriver): Promise<void> {
   for (const status of JOB_STATUSES) await jobs.idsOf(status);
   await store.read(['redriven', running.jobId]);
   await store.snapshot();
+  await store.mark();
   await store.recent(['done'], LONG_MS);
   await store.count('runaways', 1);
   await store.wake();

@@ -96,7 +96,7 @@ export class RedisConnection implements StoreConnection {
 
   /** A command could be written at once. */
   get isReady(): boolean {
-    return this.client.status === 'ready' && this.checking === undefined;
+    return this.canWrite && this.checking === undefined;
   }
 
   async open(): Promise<void> {
@@ -108,7 +108,7 @@ export class RedisConnection implements StoreConnection {
   }
 
   async call<T>(_key: string, send: (client: Redis) => Promise<T>, deadline = this.deadline()): Promise<T> {
-    if (this.client.status !== 'ready') await this.waitUntilReady(deadline);
+    if (!this.canWrite) await this.waitUntilReady(deadline);
     if (this.checking) await this.waitUntilChecked(this.checking, deadline);
     if (this.incompatible) throw this.incompatible;
     let timer: NodeJS.Timeout | undefined;
@@ -193,6 +193,11 @@ export class RedisConnection implements StoreConnection {
     // Every call of an outage waits for the connection with listeners of its own; Node would suspect a leak.
     client.setMaxListeners(0);
     return client;
+  }
+
+  /** A connection that is being given up is still called ready until it has closed. */
+  private get canWrite(): boolean {
+    return this.client.status === 'ready' && this.client.stream.writable;
   }
 
   private waitUntilReady(deadline: number): Promise<void> {

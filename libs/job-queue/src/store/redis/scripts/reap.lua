@@ -62,8 +62,10 @@ local function look_for_lease(id, token)
     return not run[1] or run[1] == 'processing' and run[2] == token
   end
   local run = read_run(id)
-  -- Without a run nothing but this record knows of the job. Should it be queued already, the second entry is dropped.
-  if run[1] == 'processing' and run[3] == token or not run[1] and status_of(id, false) == 'queued' then reap(id, run) end
+  -- Without a run nothing but this record knows of the job, unless it has ended and the id was enqueued again.
+  local is_forgotten = not run[1] and status_of(id, false) == 'queued'
+    and not redis.call('LPOS', queued_key(), id, 'MAXLEN', 10000)
+  if is_forgotten or run[1] == 'processing' and run[3] == token then reap(id, run) end
   return false
 end
 

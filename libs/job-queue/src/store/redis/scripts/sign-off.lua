@@ -11,8 +11,7 @@ local holds_any = false
 for i = 2, #records, 2 do
   each_held(records[i], function(id, token)
     local run = redis.call('HMGET', base .. 'run:' .. id, 'status', 'fencing_token')
-    local is_lost = not run[1] and redis.call('EXISTS', base .. 'job:' .. id) == 1
-    if is_lost or run[1] == 'processing' and run[2] == token then holds_any = true end
+    if run[1] == 'processing' and run[2] == token then holds_any = true end
   end)
 end
 if not holds_any then
