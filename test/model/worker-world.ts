@@ -47,6 +47,7 @@ export class WorkerWorld {
   private readonly carriers = new Map<FencingToken, string>();
   /** Attempts whose worker has noticed, while their handler ran, that the lease is lost. */
   private readonly lost = new Set<FencingToken>();
+  private readonly started = new Set<FencingToken>();
   /** Lost attempts whose handler did not return in time. */
   private readonly dropped = new Set<FencingToken>();
   /** What was wrong with calls: the worker would take what is thrown there for a failure of its store. */
@@ -75,7 +76,10 @@ export class WorkerWorld {
       if (this.lost.has(fencingToken)) this.dropped.add(fencingToken);
       for (const run of this.running) if (run.token === fencingToken) this.running.delete(run);
     });
-    const invoke = (payload: unknown, job: JobContext): Promise<string> => this.handle(payload, job);
+    const invoke = (payload: unknown, job: JobContext): Promise<string> => {
+      this.started.add(job.fencingToken);
+      return this.handle(payload, job);
+    };
     const handler = { queue: 'jobs', type: 'test', label: 'test', payload: undefined, options: {}, invoke };
     events.on('lost', ({ fencingToken }) => void this.lost.add(fencingToken));
     const worker = new Worker({
@@ -177,13 +181,16 @@ export class WorkerWorld {
 
   /**
    * An outcome is offered in one call only, however often that is sent. After its lease was lost only a result is,
-   * about which the store decides, and of a handler that was given up not even that.
+   * about which the store decides, and of a handler that was given up not even that. What was never started is
+   * given back.
    */
   private noteCall({ workerId, lane, number, settlements, claimMax }: LaneCall): void {
     const carrier = `${workerId} ${lane} ${number}`;
     for (const { jobId, token, outcome } of settlements) {
       if ((this.carriers.get(token) ?? carrier) !== carrier) this.wrongs.push(`${jobId} is settled twice`);
-      const mayBeOffered = !this.lost.has(token) || (outcome.kind === 'done' && !this.dropped.has(token));
+      const isResult = outcome.kind === 'done' && !this.dropped.has(token);
+      const isGivenBack = outcome.kind === 'release' && !this.started.has(token);
+      const mayBeOffered = !this.lost.has(token) || isResult || isGivenBack;
       if (!mayBeOffered) this.wrongs.push(`${jobId} is settled although its lease was lost`);
       this.carriers.set(token, carrier);
     }

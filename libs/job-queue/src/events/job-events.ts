@@ -29,6 +29,7 @@ export interface JobEventMap {
   blocked: JobRef & { workerId: string };
   /** The job ended `done` with the stored result of its idempotency key, without running. */
   replayed: JobRef & { workerId: string };
+  /** It starts. A job that was claimed and given back before it could start is `released` without this. */
   acquired: AttemptRef;
   renewed: { queue: string; workerId: string; leases: number };
   /** The worker noticed that a lease is no longer its own. */

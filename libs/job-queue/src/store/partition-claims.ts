@@ -29,6 +29,8 @@ interface Ask {
 interface Plan {
   readonly number: number;
   readonly asks: Ask[];
+  /** By partition: a repeated call tells the same as the first time. */
+  readonly endedClaims: Map<number, readonly string[]>;
   isComplete: boolean;
 }
 
@@ -96,7 +98,7 @@ export class PartitionClaims {
     const known = lanes.get(lane);
     if (known && number < known.number) throw new SupersededCallError(workerId, lane, number);
     if (known?.number === number) return known;
-    const plan: Plan = { number, asks: [], isComplete: false };
+    const plan: Plan = { number, asks: [], endedClaims: new Map(), isComplete: false };
     lanes.set(lane, plan);
     this.turn = (this.turn + 1) % this.partitions.length;
     return plan;
@@ -156,7 +158,7 @@ export class PartitionClaims {
     const part = round === 0 ? settlements.get(partition) : undefined;
     const sentAt = performance.now();
     const lane = call.lane + round * LANES_PER_ROUND;
-    const endedClaims = part ? this.records.endedAt(partition) : [];
+    const endedClaims = part ? this.endedAt(call, partition) : [];
     const answer = await store.exchange({
       ...call,
       lane,
@@ -181,6 +183,13 @@ export class PartitionClaims {
     }
     reply.parts.push(answer);
     reply.taken += answer.claimed.length;
+  }
+
+  private endedAt(call: LaneCall, partition: number): readonly string[] {
+    const { endedClaims } = this.planOf(call);
+    const known = endedClaims.get(partition) ?? this.records.endedAt(partition);
+    endedClaims.set(partition, known);
+    return known;
   }
 
   private joined({ claimMax }: LaneCall, parts: readonly LaneReply[]): Omit<LaneReply, 'settled'> {

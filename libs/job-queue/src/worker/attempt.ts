@@ -19,8 +19,9 @@ export class Attempt {
   readonly jobId: string;
   readonly token: FencingToken;
   readonly number: number;
-  /** performance.now(); until it starts, of its claim. */
-  startedAt: number;
+  /** performance.now() when the worker got it, and when it started. */
+  readonly takenOnAt = performance.now();
+  startedAt = this.takenOnAt;
   /** Known once the spec is read. */
   jobType: string | undefined;
   resourceKey: string | undefined;
@@ -54,7 +55,6 @@ export class Attempt {
     this.token = claimed.token;
     this.number = claimed.attempt;
     this.rules = queue;
-    this.startedAt = claim.sentAt;
     this.leaseDeadline = leaseDeadline;
   }
 

@@ -12,11 +12,12 @@ export class ClaimAhead {
 
   constructor(private readonly concurrency: number) {}
 
-  /** Jobs that run within one call to the store, for all slots together. */
+  /** Jobs that run within one call to the store, for all slots together, and long before they would be given back. */
   get allowance(): number {
-    const { runs, meanRunMs, meanCallMs, concurrency } = this;
-    if (runs < INTERNAL.claimAheadAfterRuns || meanRunMs * INTERNAL.claimAheadFactor > meanCallMs) return 0;
-    return Math.min(Math.floor((concurrency * meanCallMs) / meanRunMs), INTERNAL.claimAheadMax);
+    const { runs, meanRunMs, concurrency } = this;
+    const callMs = Math.min(this.meanCallMs, INTERNAL.claimAheadWaitMs / 2);
+    if (runs < INTERNAL.claimAheadAfterRuns || meanRunMs * INTERNAL.claimAheadFactor > callMs) return 0;
+    return Math.min(Math.floor((concurrency * callMs) / meanRunMs), INTERNAL.claimAheadMax);
   }
 
   noteRun(durationMs: number): void {

@@ -105,6 +105,11 @@ export class ClaimLoop {
     this.onIdle?.();
   }
 
+  /** Jobs may still come that belong behind those the worker has. */
+  get isClaiming(): boolean {
+    return this.claimsInFlight > 0;
+  }
+
   /** An attempt has ended: all that end in this turn of the event loop go into one call. */
   schedulePump(): void {
     if (this.pumpScheduled) return;

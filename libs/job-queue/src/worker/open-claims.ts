@@ -1,4 +1,5 @@
 /** Counts the jobs of each claim down, so that the store hears when it may forget who claimed what. */
+import type { Attempt } from './attempt.js';
 
 /** One claim of a lane, of which the worker still holds jobs. */
 export interface OpenClaim {
@@ -8,22 +9,31 @@ export interface OpenClaim {
   readonly sentAt: number;
   /** The store's time of the claim, ms. */
   readonly storeNow: number;
+  /** Those for which the store has not answered yet. */
   jobsLeft: number;
 }
 
 export class OpenClaims {
-  private ended: string[] = [];
+  private readonly ended = new Set<string>();
 
-  /** A job of it is about to be settled, or was lost. */
-  jobEnded(claim: OpenClaim): void {
+  /** The store has answered for it, or its lease was lost. */
+  jobEnded({ claim }: Attempt): void {
     claim.jobsLeft -= 1;
-    if (claim.jobsLeft === 0) this.ended.push(claim.name);
+    if (claim.jobsLeft === 0) this.ended.add(claim.name);
   }
 
-  /** The names of those that ended since the last time. */
-  takeEnded(): string[] {
-    const { ended } = this;
-    this.ended = [];
-    return ended;
+  /** The names of the claims of which nothing is left once these are settled. Those of earlier calls are told once. */
+  endedWith(attempts: readonly Attempt[]): string[] {
+    const names = [...this.ended];
+    this.ended.clear();
+    const settled = new Map<OpenClaim, number>();
+    for (const { claim } of attempts) settled.set(claim, (settled.get(claim) ?? 0) + 1);
+    for (const [claim, jobs] of settled) if (claim.jobsLeft === jobs) names.push(claim.name);
+    return names;
+  }
+
+  /** These names were told and need not be told again. */
+  forget(names: readonly string[]): void {
+    for (const name of names) this.ended.delete(name);
   }
 }

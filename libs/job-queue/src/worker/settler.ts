@@ -36,7 +36,7 @@ export class Settler {
 
   /** For an attempt whose lease was lost: there is nothing to settle. */
   drop(attempt: Attempt): void {
-    this.claims.jobEnded(attempt.claim);
+    this.claims.jobEnded(attempt);
   }
 
   /** The oldest outcomes, at most `max`, for one call. The call carries them until it is answered. */
@@ -44,15 +44,18 @@ export class Settler {
     const ended = this.waiting.length <= max ? this.waiting : this.waiting.splice(0, max);
     if (ended === this.waiting) this.waiting = [];
     const settlements: Settlement[] = [];
+    const attempts: Attempt[] = [];
     for (const { attempt, outcome } of ended) {
-      this.claims.jobEnded(attempt.claim);
+      attempts.push(attempt);
       settlements.push({ jobId: attempt.jobId, token: attempt.token, outcome });
     }
-    return { ended, settlements, endedClaims: ended.length > 0 ? this.claims.takeEnded() : [] };
+    return { ended, settlements, endedClaims: ended.length > 0 ? this.claims.endedWith(attempts) : [] };
   }
 
   /** Announces what became of the batch. */
-  announce({ ended }: SettleBatch, replies: readonly SettleReply[]): void {
+  announce({ ended, endedClaims }: SettleBatch, replies: readonly SettleReply[]): void {
+    for (const { attempt } of ended) this.claims.jobEnded(attempt);
+    this.claims.forget(endedClaims);
     for (const [i, attempt] of ended.entries()) {
       const reply = replies[i];
       if (reply) this.announceOne(attempt, reply);

@@ -29,10 +29,12 @@ export interface WorkerDependencies {
 export class Worker {
   readonly workerId = newWorkerId();
   private readonly running = new Set<Attempt>();
-  /** Claimed ahead: these wait for a slot, the first one first. */
-  private readonly waiting = new Set<Attempt>();
+  /** These wait for a slot, the first one first. */
+  private readonly claimedAhead = new Set<Attempt>();
   private readonly ahead: ClaimAhead;
   private aheadTimer: NodeJS.Timeout | undefined;
+  /** What was claimed ahead goes back as soon as no claim is under way. */
+  private isGivingBack = false;
   private readonly settler: Settler;
   private readonly keeper: LeaseKeeper;
   private readonly loop: ClaimLoop;
@@ -51,7 +53,7 @@ export class Worker {
     });
     this.ahead = new ClaimAhead(queue.concurrency);
     this.loop = new ClaimLoop(store, queue, workerId, events, this.settler, this.ahead, {
-      heldJobs: () => this.running.size + this.waiting.size,
+      heldJobs: () => this.running.size + this.claimedAhead.size,
       onClaimed: (jobs, claim) => this.takeOn(jobs, claim),
       onSettled: (batch) => batch.forEach(({ attempt }) => this.keeper.letGo(attempt)),
     });
@@ -109,43 +111,59 @@ export class Worker {
   }
 
   private takeOn(jobs: readonly ClaimedJob[], claim: OpenClaim): void {
-    if (jobs.length === 0) return;
     const { queue } = this.dependencies;
     const leaseDeadline = this.keeper.deadlineFrom(claim.sentAt);
     for (const job of jobs) {
       const attempt = new Attempt(job, claim, queue, this.workerId, leaseDeadline);
       this.keeper.hold(attempt);
-      this.waiting.add(attempt);
+      this.claimedAhead.add(attempt);
     }
-    this.fillSlots(performance.now());
-    if (this.waiting.size > 0)
-      this.aheadTimer ??= setTimeout(() => this.giveBack(), INTERNAL.claimAheadWaitMs);
+    if (this.isGivingBack) this.giveBack();
+    else this.fillSlots(performance.now());
+    if (this.claimedAhead.size > 0) this.watchWait(INTERNAL.claimAheadWaitMs);
   }
 
   private fillSlots(now: number): void {
     const { concurrency } = this.dependencies.queue;
-    for (const attempt of this.waiting) {
-      if (this.running.size >= concurrency && !this.stopping) break;
-      this.waiting.delete(attempt);
+    for (const attempt of this.claimedAhead) {
+      if (this.running.size >= concurrency) break;
+      this.claimedAhead.delete(attempt);
       // A reply that came too late: someone else may have the job by now.
       this.keeper.noticeExpiry(attempt, now);
-      if (attempt.abortReason || this.stopping) this.endUnstarted(attempt);
+      if (attempt.abortReason) this.release(attempt);
       else void this.run(attempt);
     }
   }
 
-  /** Handlers are not as fast as they were: what waits here for a slot may find one elsewhere. */
+  private watchWait(ms: number): void {
+    this.aheadTimer ??= setTimeout(() => {
+      this.aheadTimer = undefined;
+      const [oldest] = this.claimedAhead;
+      if (!oldest) return;
+      const leftMs = oldest.takenOnAt + INTERNAL.claimAheadWaitMs - performance.now();
+      if (leftMs > 0) return this.watchWait(leftMs);
+      // Handlers are not as fast as they were: what waits here for a slot may find one elsewhere.
+      this.ahead.startOver();
+      this.giveBack();
+    }, ms);
+  }
+
+  /** All at once, also those that are still on their way, so that they keep their order. */
   private giveBack(): void {
     clearTimeout(this.aheadTimer);
     this.aheadTimer = undefined;
-    if (this.waiting.size === 0) return;
-    this.ahead.startOver();
-    for (const attempt of this.waiting) this.endUnstarted(attempt);
+    const isIncomplete = this.loop.isClaiming;
+    this.isGivingBack = isIncomplete || this.stopping !== undefined;
+    if (isIncomplete) return;
+    for (const attempt of this.claimedAhead) {
+      this.claimedAhead.delete(attempt);
+      this.release(attempt);
+    }
   }
 
-  private endUnstarted(attempt: Attempt): void {
-    this.waiting.delete(attempt);
-    this.end(attempt, attempt.isLost ? undefined : { kind: 'release' }, attempt.abortReason);
+  /** It was never started, so its attempt does not count; if its lease was lost meanwhile, the store will say so. */
+  private release(attempt: Attempt): void {
+    this.end(attempt, { kind: 'release' }, attempt.abortReason);
   }
 
   private async run(attempt: Attempt): Promise<void> {
@@ -157,7 +175,7 @@ export class Worker {
     this.ahead.noteRun(now - attempt.startedAt);
     this.keeper.noticeExpiry(attempt, now);
     this.end(attempt, outcome, error);
-    if (this.waiting.size > 0) this.fillSlots(now);
+    if (this.claimedAhead.size > 0 && !this.isGivingBack) this.fillSlots(now);
   }
 
   /** `outcome` undefined: the lease is lost and there is nothing to settle. */
@@ -177,7 +195,7 @@ export class Worker {
 
   /** Its slot is given to others and the attempt settled, although its handler still runs somewhere. */
   private onRunaway(attempt: Attempt): void {
-    if (this.waiting.has(attempt)) return this.endUnstarted(attempt);
+    if (this.claimedAhead.delete(attempt)) return this.release(attempt);
     const { events, store, queue } = this.dependencies;
     events.emit('runaway', { ...attempt.ref(), graceMs: queue.abortGraceMs });
     store.count('runaways', 1).catch(() => {});

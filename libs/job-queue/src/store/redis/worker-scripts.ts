@@ -164,7 +164,8 @@ export async function reap(
 ): Promise<ReapReply> {
   const args = [silenceMs, limit, INTERNAL.forgetWorkerMs, retention.cancelled.count];
   const reply = strings(await runner.run('reap', args));
-  if (reply[1] === '1') await runner.run('free-waiters', [INTERNAL.blockedLookedAt]);
+  // What was reaped must be told, whatever becomes of this; the next reap does it again.
+  if (reply[1] === '1') await runner.run('free-waiters', [INTERNAL.blockedLookedAt]).catch(() => {});
   const reaped: ReapedLease[] = [];
   for (let i = REAP_HEADER; i < reply.length; i += REAP_STRIDE) {
     reaped.push({

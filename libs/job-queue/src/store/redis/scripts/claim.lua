@@ -33,7 +33,7 @@ local next_due = next_scheduled and next_retry and math.min(next_scheduled, next
 local gone_key = base .. 'gone'
 local any_gone = redis.call('EXISTS', gone_key) == 1
 local fence = math.max(tonumber(redis.call('GET', base .. 'fence')) or 0, now_us - 1)
-local LONG_MEMBER = string.rep('-', 65)
+local LONG_MEMBER = string.rep('{', 65)
 local leases, taken, started, examined = {}, {}, {}, 0
 local queued = queued_keys()
 local pop = { 'LMPOP', 10, unpack(queued) }

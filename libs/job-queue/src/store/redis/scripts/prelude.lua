@@ -110,6 +110,9 @@ local function promote_due(index, limit)
       if run[1] then
         redis.call('HSET', run_key, 'status', 'queued', 'updated_at', int(now))
         redis.call('HDEL', run_key, 'due_at')
+      elseif index == 'retry' then
+        -- Its run is gone, but not its error.
+        redis.call('HSET', run_key, 'attached', '1')
       end
       redis.call('RPUSH', queued_key(run[2]), id)
     end

@@ -62,10 +62,15 @@ local function look_for_lease(id, token)
     return not run[1] or run[1] == 'processing' and run[2] == token
   end
   local run = read_run(id)
+  if run[1] == 'processing' and run[3] == token then
+    reap(id, run)
+    return false
+  end
+  if redis.call('EXISTS', base .. 'run:' .. id) == 1 or status_of(id, false) ~= 'queued' then return false end
   -- Without a run nothing but this record knows of the job, unless it has ended and the id was enqueued again.
-  local is_forgotten = not run[1] and status_of(id, false) == 'queued'
-    and not redis.call('LPOS', queued_key(), id, 'MAXLEN', 10000)
-  if is_forgotten or run[1] == 'processing' and run[3] == token then reap(id, run) end
+  if redis.call('LPOS', queued_key(), id, 'MAXLEN', 10000) then return false end
+  if redis.call('LLEN', queued_key()) > 10000 then return true end
+  reap(id, run)
   return false
 end
 
