@@ -5,6 +5,7 @@ import { LockLostError, LockTimeoutError, StaleFenceError } from '../errors/lock
 import type { AcquireReply, AcquireRequest } from '../store/lock-store.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import { MemoryLocks } from '../store/memory/memory-locks.js';
+import { LeaseRenewer } from './lease-renewer.js';
 import { LockService } from './lock.service.js';
 
 const NOTHING = { name: 'x', holder: undefined, waiters: [] };
@@ -41,6 +42,19 @@ describe('acquiring', () => {
     await expect(locks.tryAcquire('x')).resolves.toBeUndefined();
     await lease?.release();
     expect(await locks.inspect('x')).toEqual(NOTHING);
+  });
+
+  it('does not begin to work with a lease that is over', async () => {
+    const hold = LeaseRenewer.prototype.hold;
+    jest.spyOn(LeaseRenewer.prototype, 'hold').mockImplementationOnce(function (this: LeaseRenewer, lease) {
+      hold.call(this, lease);
+      // Somebody else's turn, and it stands still.
+      for (const until = performance.now() + lease.ttlMs; performance.now() < until;);
+    });
+    const work = jest.fn();
+    await expect(locks.using('x', { ttlMs: 100 }, work)).rejects.toThrow(LockLostError);
+    expect(work).not.toHaveBeenCalled();
+    expect(await locks.tryAcquire('x')).toMatchObject({ name: 'x' });
   });
 
   it('waits for its turn, first come first served, with rising tokens', async () => {

@@ -66,11 +66,13 @@ export class LockService {
    * Runs `work` while holding the lock and releases it afterwards, whatever happened.
    * @throws what `acquire` and `work` throw
    * @throws LockLostError when the lease was lost while `work` ran: what it returned is dropped, since another
-   *   holder may have done the same meanwhile
+   *   holder may have done the same meanwhile; or before that, and then `work` is not called
    */
   async using<T>(name: string, options: LockOptions, work: (lease: Lease) => Promise<T> | T): Promise<T> {
     const lease = await this.acquireLease(name, options);
     try {
+      // Between the grant and here others had their turn, one of whom may have blocked the event loop.
+      lease.signal.throwIfAborted();
       const result = await work(lease);
       lease.signal.throwIfAborted();
       return result;

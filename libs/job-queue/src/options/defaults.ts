@@ -118,6 +118,8 @@ export const INTERNAL = {
   errorCauseDepth: 5,
   /** A waiter asks again at the latest after this, so that neither a lost message nor a dead holder costs more. */
   lockRecheckMs: 10 * SECOND,
+  /** By how much later each in the line asks than the one in front of it, who may be dead: a long line does not come at once. */
+  lockRecheckStepMs: 50,
   /** How much later than announced a waiter may ask again before it counts as dead: a full command timeout. */
   lockWaiterGraceMs: 5 * SECOND,
   /** A waiter that was given the lock and does not take it within this is dead; the next one gets it. */

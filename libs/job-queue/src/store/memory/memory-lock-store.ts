@@ -16,7 +16,7 @@ import type {
 } from '../lock-store.js';
 import type { MemoryLock, MemoryLocks } from './memory-locks.js';
 
-const { lockRecheckMs, lockWaiterGraceMs, lockInspectLimit } = INTERNAL;
+const { lockRecheckMs, lockRecheckStepMs, lockWaiterGraceMs, lockInspectLimit } = INTERNAL;
 
 export class MemoryLockStore implements LockStore {
   private listener: LockListener | undefined;
@@ -51,8 +51,8 @@ export class MemoryLockStore implements LockStore {
     // A Map keeps the place of a key that is set again.
     const place = lock.waiters.has(owner) ? [...lock.waiters.keys()].indexOf(owner) : lock.waiters.size;
     const leftMs = Math.max(1, (lock.holder?.expiresAt ?? 0) - now);
-    // The first in line asks when the holder's time is up, the second one such time later, and so on.
-    const recheckMs = Math.min(leftMs * (1 + place) + 1, lockRecheckMs);
+    // The first in line asks when the holder's time is up, the second a little later, and so on.
+    const recheckMs = Math.min(leftMs + 1 + lockRecheckStepMs * place, lockRecheckMs);
     const deadline = now + Math.min(waitMs, recheckMs + lockWaiterGraceMs);
     lock.waiters.set(owner, { owner, ttlMs, deadline, tell: this.tell });
     return recheckMs;

@@ -17,7 +17,14 @@ import { RedisLockSubscription } from './redis-lock-subscription.js';
 import { runEach, ScriptRunner, type ScriptKeys } from './script-runner.js';
 import type { StoreConnection } from './store-connection.js';
 
-const { lockRecheckMs, lockWaiterGraceMs, lockTakeUpMs, lockFenceKeepMs, lockInspectLimit } = INTERNAL;
+const {
+  lockRecheckMs,
+  lockRecheckStepMs,
+  lockWaiterGraceMs,
+  lockTakeUpMs,
+  lockFenceKeepMs,
+  lockInspectLimit,
+} = INTERNAL;
 
 export class RedisLockStore implements LockStore {
   /** Of this store, that is of its process. */
@@ -41,6 +48,7 @@ export class RedisLockStore implements LockStore {
       lockWaiterGraceMs,
       lockTakeUpMs,
       lockFenceKeepMs,
+      lockRecheckStepMs,
     ]);
     const [token, recheckMs] = list(reply);
     return token === ''
