@@ -45,6 +45,8 @@ class Recorder {
 export class SteadyLoad {
   /** Jobs whose enqueue resolved, and when. */
   readonly accepted = new Map<string, number>();
+  /** When their enqueue was called. */
+  private readonly offered = new Map<string, number>();
   readonly refused: string[] = [];
   readonly unknown: string[] = [];
   private producing = true;
@@ -94,15 +96,29 @@ export class SteadyLoad {
     return this.runs.length - new Set(this.runs.map(({ id }) => id)).size;
   }
 
-  /** Runs that began later than one with a higher token. One process claims in order, if tokens only rise. */
+  /**
+   * Runs with a token that is not above those of all runs that had begun before their job was enqueued: theirs was
+   * certainly given out later. The order of beginnings says less, since a claim whose reply was lost is
+   * answered again after later ones.
+   */
   tokensOutOfOrder(): number {
+    const begun = this.runs.toSorted((a, b) => a.at - b.at);
+    const byEnqueue = this.runs.toSorted((a, b) => this.enqueuedAt(a) - this.enqueuedAt(b));
     let highest = 0;
+    let next = 0;
     let count = 0;
-    for (const { token } of this.runs) {
-      if (token < highest) count += 1;
-      highest = Math.max(highest, token);
+    for (const run of byEnqueue) {
+      for (let earlier = begun[next]; earlier && earlier.at < this.enqueuedAt(run); earlier = begun[++next]) {
+        highest = Math.max(highest, earlier.token);
+      }
+      if (run.token <= highest) count += 1;
     }
     return count;
+  }
+
+  /** One whose enqueue was not answered may have been stored at any time. */
+  private enqueuedAt({ id }: Run): number {
+    return this.offered.get(id) ?? -Infinity;
   }
 
   /** Until every accepted job has ended. */
@@ -130,9 +146,11 @@ export class SteadyLoad {
 
   private async produce(): Promise<void> {
     while (this.producing) {
+      const offeredAt = performance.now();
       try {
         const { jobId } = await this.app.queue.enqueue('work', {}, this.shape.optionsOf(this.sequence++));
         this.accepted.set(jobId, performance.now());
+        this.offered.set(jobId, offeredAt);
       } catch (error) {
         if (error instanceof EnqueueRefusedError) this.refused.push(error.jobId);
         else if (error instanceof EnqueueUnknownError) this.unknown.push(error.jobId);
