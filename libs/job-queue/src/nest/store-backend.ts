@@ -59,9 +59,9 @@ export async function openBackend(options: ResolvedOptions, logger: LoggerServic
   const checked = new Set<string>();
   try {
     await redis.open();
-    const [{ name, partitions: parts }] = options.queues;
-    const [queue = name] = partitionNames({ queue: name, partitions: parts });
-    await checkPermissions(redis, { prefix, queue, worker: options.worker });
+    const [first] = options.queues;
+    const [anyPartition = first.name] = partitionNames({ queue: first.name, partitions: first.partitions });
+    await checkPermissions(redis, { prefix, queue: anyPartition, worker: options.worker });
     for (const { name: queue, partitions } of options.queues) {
       await checkPartitions(redis, { prefix, queue, partitions });
       checked.add(queue);
