@@ -1,5 +1,4 @@
 /** Counts the jobs of each claim down, so that the store hears when it may forget who claimed what. */
-import type { Attempt } from './attempt.js';
 
 /** One claim of a lane, of which the worker still holds jobs. */
 export interface OpenClaim {
@@ -16,18 +15,18 @@ export interface OpenClaim {
 export class OpenClaims {
   private readonly ended = new Set<string>();
 
-  /** The store has answered for it, or its lease was lost. */
-  jobEnded({ claim }: Attempt): void {
+  /** The store has answered for one of its jobs, or the lease of one was lost. */
+  jobEnded(claim: OpenClaim): void {
     claim.jobsLeft -= 1;
     if (claim.jobsLeft === 0) this.ended.add(claim.name);
   }
 
-  /** The names of the claims of which nothing is left once these are settled. Those of earlier calls are told once. */
-  endedWith(attempts: readonly Attempt[]): string[] {
+  /** The names of the claims of which nothing is left once a job of each of these is settled. They are told once. */
+  endedWith(claims: readonly OpenClaim[]): string[] {
     const names = [...this.ended];
     this.ended.clear();
     const settled = new Map<OpenClaim, number>();
-    for (const { claim } of attempts) settled.set(claim, (settled.get(claim) ?? 0) + 1);
+    for (const claim of claims) settled.set(claim, (settled.get(claim) ?? 0) + 1);
     for (const [claim, jobs] of settled) if (claim.jobsLeft === jobs) names.push(claim.name);
     return names;
   }

@@ -3,7 +3,7 @@ import type { JobEvents } from '../events/job-events.js';
 import type { Outcome } from '../job/outcome.js';
 import type { Settlement, SettleReply } from '../store/job-store.js';
 import type { Attempt } from './attempt.js';
-import { OpenClaims } from './open-claims.js';
+import { OpenClaims, type OpenClaim } from './open-claims.js';
 
 export interface EndedAttempt {
   readonly attempt: Attempt;
@@ -36,7 +36,7 @@ export class Settler {
 
   /** For an attempt whose lease was lost: there is nothing to settle. */
   drop(attempt: Attempt): void {
-    this.claims.jobEnded(attempt);
+    this.claims.jobEnded(attempt.claim);
   }
 
   /** The oldest outcomes, at most `max`, for one call. The call carries them until it is answered. */
@@ -44,17 +44,17 @@ export class Settler {
     const ended = this.waiting.length <= max ? this.waiting : this.waiting.splice(0, max);
     if (ended === this.waiting) this.waiting = [];
     const settlements: Settlement[] = [];
-    const attempts: Attempt[] = [];
+    const claims: OpenClaim[] = [];
     for (const { attempt, outcome } of ended) {
-      attempts.push(attempt);
+      claims.push(attempt.claim);
       settlements.push({ jobId: attempt.jobId, token: attempt.token, outcome });
     }
-    return { ended, settlements, endedClaims: ended.length > 0 ? this.claims.endedWith(attempts) : [] };
+    return { ended, settlements, endedClaims: ended.length > 0 ? this.claims.endedWith(claims) : [] };
   }
 
   /** Announces what became of the batch. */
   announce({ ended, endedClaims }: SettleBatch, replies: readonly SettleReply[]): void {
-    for (const { attempt } of ended) this.claims.jobEnded(attempt);
+    for (const { attempt } of ended) this.claims.jobEnded(attempt.claim);
     this.claims.forget(endedClaims);
     for (const [i, attempt] of ended.entries()) {
       const reply = replies[i];
