@@ -22,6 +22,8 @@ export class ChaosSlot {
   readonly complaints: string[] = [];
   /** Those whose end was brought about. */
   private readonly endings = new Set<ChaosChild>();
+  /** Those that kill themselves when they reap, which may be at once. */
+  private readonly suicidal = new Set<ChaosChild>();
 
   constructor(private readonly settings: SlotSettings) {}
 
@@ -51,6 +53,7 @@ export class ChaosSlot {
       { ...options, name: `${name}.${this.generation}`, url: proxy.url, ...changes },
       clockShiftMs,
     );
+    if (changes.diesWhenReaping) this.suicidal.add(this.child);
     void this.noteDeath(this.child);
     if (waitUntilReady) await this.child.ready();
   }
@@ -58,7 +61,9 @@ export class ChaosSlot {
   private async noteDeath(child: ChaosChild): Promise<void> {
     const code = await child.exited;
     if (this.endings.has(child)) return;
-    this.settings.history.record({ kind: 'died', target: child.name, code, output: child.complaints });
+    const { name: target, pid, complaints: output } = child;
+    if (this.suicidal.has(child)) this.settings.history.record({ kind: 'killed', pid, target });
+    else this.settings.history.record({ kind: 'died', target, code, output });
   }
 
   /** With SIGKILL, and without a successor. */
@@ -72,10 +77,7 @@ export class ChaosSlot {
 
   /** Waits for a process that kills itself. */
   async died(): Promise<void> {
-    this.endings.add(this.current);
-    const { name, pid, exited } = this.current;
-    await exited;
-    this.settings.history.record({ kind: 'killed', pid, target: name });
+    await this.current.exited;
   }
 
   pause(): void {
