@@ -126,6 +126,13 @@ export function describeEnqueue(factory: ContractFactory): void {
     expect(await driver().counts()).toEqual({});
   });
 
+  it('answers for a job that is twice in one call with the status that it has afterwards', async () => {
+    const later = newJob('a', { delayMs: LONG_MS });
+    const [, second] = await driver().store.enqueue([later, later]);
+    expect(second).toEqual({ jobId: 'a', status: 'scheduled', duplicate: true });
+    expect(await driver().counts()).toEqual({ scheduled: 1 });
+  });
+
   it('takes 250 jobs in one call and keeps their order', async () => {
     const ids = Array.from({ length: 250 }, (_, i) => `job-${i}`);
     const replies = await driver().store.enqueue(ids.map((id) => newJob(id, { callerChosenId: false })));

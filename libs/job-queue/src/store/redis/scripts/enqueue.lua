@@ -21,7 +21,7 @@ local function write_specs(ids, specs, caller_chose, first_index)
       table.insert(written, id)
     else
       table.insert(duplicates, first_index + i - 1)
-      table.insert(duplicates, status_of(id, redis.call('HGET', base .. 'run:' .. id, 'status')))
+      table.insert(duplicates, id)
     end
   end
   return written
@@ -60,6 +60,10 @@ while ARGV[i] do
   i, index = i + 2 + 2 * jobs, index + jobs
 end
 
+-- Only now: a duplicate may be of a job of this very call, which has its place by now.
+for n = 2, #duplicates, 2 do
+  duplicates[n] = status_of(duplicates[n], redis.call('HGET', base .. 'run:' .. duplicates[n], 'status'))
+end
 count('enqueued', added)
 count('duplicates', #duplicates / 2)
 
