@@ -57,6 +57,15 @@ export class IdempotencyClaim implements IdempotencyContext {
   }
 
   /**
+   * To be called before the operation starts: the grant may have been read late, by a process that stood still.
+   * @throws IdempotencyLostError when the lease is over
+   */
+  ensureHeld(): void {
+    this.noticeExpiry();
+    this.signal.throwIfAborted();
+  }
+
+  /**
    * Ends the operation and keeps its result. While the store cannot be reached it is tried again as long as
    * nobody else can have taken over. Also offered after a lost lease: if nobody has, it still counts.
    * @param unreplayable why `result` only says that the operation was done

@@ -56,4 +56,21 @@ describe('IdempotencyService', () => {
     await service.run('key', {}, () => 1);
     expect(seen).toEqual(['started service|key', 'done service|key']);
   });
+
+  it('does not begin when its lease was over before the grant was read', async () => {
+    const { service, store } = create();
+    const leaseMs = 200;
+    const begin = store.begin.bind(store);
+    jest.spyOn(store, 'begin').mockImplementationOnce(async (...request) => {
+      const grant = await begin(...request);
+      await new Promise((resolve) => setTimeout(resolve, leaseMs));
+      return grant;
+    });
+    const operation = jest.fn(() => 1);
+    await expect(service.run('key', { leaseMs }, operation)).rejects.toMatchObject({
+      code: 'IDEMPOTENCY_LOST',
+    });
+    expect(operation).not.toHaveBeenCalled();
+    expect(await service.run('key', {}, operation)).toBe(1);
+  });
 });

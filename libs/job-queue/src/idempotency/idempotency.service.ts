@@ -29,7 +29,8 @@ export class IdempotencyService {
    * @param key 1–255 characters; a namespace of its own, shared neither with jobs nor with `@Idempotent()`
    * @throws IdempotencyConflictError when the key was used with another fingerprint
    * @throws IdempotencyBusyError when it still runs elsewhere after `waitMs`
-   * @throws IdempotencyLostError when the claim was lost while it ran: the result was not stored
+   * @throws IdempotencyLostError when the claim was lost while it ran: the result was not stored; or before that, and
+   *   then the operation is not called
    * @throws IdempotencyUnreplayableError when it was done, but its result could not be kept
    * @throws ResultUnstorableError when the result is not JSON; the key counts as done
    * @throws StoreUnavailableError when the store cannot be reached; nothing was run
@@ -51,6 +52,7 @@ export class IdempotencyService {
     const { claim } = opening;
     let result: T;
     try {
+      claim.ensureHeld();
       result = await operation(contextOf(claim, signal));
     } catch (error) {
       await claim.release();
