@@ -16,6 +16,7 @@ import {
   type ConnectionSettings,
 } from './connection.js';
 import { FollowingClients } from './following-clients.js';
+import { withoutArguments } from './redis-errors.js';
 import type { StoreConnection } from './store-connection.js';
 
 interface Server {
@@ -39,7 +40,7 @@ export class ClusterConnection implements StoreConnection {
     private readonly settings: ConnectionSettings,
   ) {
     this.topology = openTopology(options, settings);
-    this.topology.on('node error', (error: unknown) => (this.lastError = error));
+    this.topology.on('node error', (error: unknown) => void (this.lastError = withoutArguments(error)));
     // Only says that every node had an error. Calls report their own.
     this.topology.on('error', () => {});
     this.topology.on('refresh', () => this.follow());
